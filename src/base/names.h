@@ -1,0 +1,40 @@
+#pragma once
+#include <algorithm>
+#include <cctype>
+#include <numeric>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace darope {
+
+// Levenshtein distance, case-insensitive: what a typo costs.
+inline size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const bool same = std::tolower(static_cast<unsigned char>(a[i - 1])) == std::tolower(static_cast<unsigned char>(b[j - 1]));
+      const size_t best = std::min({row[j] + 1, row[j - 1] + 1, diagonal + (same ? 0 : 1)});
+      diagonal = row[j];
+      row[j] = best;
+    }
+  }
+  return row.back();
+}
+
+// "unknown encoding 'ropee'; did you mean 'rope'? Known: nope, rope, ..."
+inline std::string unknown_name(std::string_view kind, std::string_view name, const std::vector<std::string>& known) {
+  std::string text = "unknown " + std::string(kind) + " '" + std::string(name) + "'";
+  const auto nearest = std::min_element(known.begin(), known.end(), [&](const std::string& a, const std::string& b) {
+    return edit_distance(name, a) < edit_distance(name, b);
+  });
+  if (nearest != known.end()) text += "; did you mean '" + *nearest + "'?";
+  text += known.empty() ? "; it takes none" : " Known:";
+  for (const std::string& each : known) text += (&each == &known.front() ? " " : ", ") + each;
+  return text;
+}
+
+}  // namespace darope

@@ -1,0 +1,12 @@
+#pragma once
+#include <CLI/CLI.hpp>
+
+namespace darope {
+
+// One function per verb, each in the file of its name; it adds a subcommand whose callback does the work.
+// A callback that fails throws darope::Error, which main() prints and turns into the exit code.
+void add_encodings(CLI::App& app);
+void add_bands(CLI::App& app);
+void add_doctor(CLI::App& app);
+
+}  // namespace darope
