@@ -43,4 +43,18 @@ void check_train_length(int64_t train_length, const char* argument) {
   if (train_length < 1) throw Error(std::string(argument) + " must be at least 1, the number of tokens the model trains on; got " + std::to_string(train_length));
 }
 
+double read_base(Options& options, double otherwise) {
+  const double base = options.number("base", otherwise);
+  check_base(base);
+  return base;
+}
+
+int64_t read_fast(Options& options, const std::vector<double>& theta, int64_t train_length) {
+  const int64_t bands = int64_t(theta.size());
+  const std::optional<int64_t> slow = options.integer("slow_bands");
+  if (slow && (*slow < 0 || *slow > bands))
+    throw Error("option 'slow_bands' must lie between 0 and the number of bands, " + std::to_string(bands) + "; got " + std::to_string(*slow));
+  return slow ? bands - *slow : count_fast(theta, double(train_length));
+}
+
 }  // namespace darope

@@ -3,6 +3,8 @@
 #include <optional>
 #include <vector>
 
+#include "encodings/options.h"
+
 namespace darope {
 
 inline constexpr int64_t kMaxHeadDim = 1024;   // the kernels take their frequencies by value
@@ -25,5 +27,9 @@ std::vector<Band> describe_bands(int64_t head_dim, double base, int64_t train_le
 void check_head_dim(int64_t head_dim, const char* argument = "head_dim");
 void check_base(double base, const char* argument = "base");
 void check_train_length(int64_t train_length, const char* argument = "train_length");
+
+// The options of every banded encoding: `base`, and `slow_bands`, which moves the cut; the number of fast bands comes back.
+double read_base(Options& options, double otherwise = 500'000);
+int64_t read_fast(Options& options, const std::vector<double>& theta, int64_t train_length);
 
 }  // namespace darope

@@ -1,0 +1,172 @@
+"""The encodings as torch modules. What they compute is defined in C++; this file holds their parameters and their cache."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+__all__ = ["Cache", "Encoding", "create", "encodings"]
+
+_COLUMNS = ("name", "summary", "slow_bands", "data_aware", "ktokens_per_second", "learns", "flash_attention", "cache", "rotary", "grouped_heads", "trained")
+_YES_NO = ("rotary", "grouped_heads", "trained")
+
+
+def encodings() -> list[dict[str, object]]:
+    """One row per encoding, as `darope encodings --json` prints them; ktokens_per_second is the paper's, None where it gives none."""
+    rows = []
+    for cells in torch.ops.darope.encodings():
+        row: dict[str, object] = dict(zip(_COLUMNS, cells))
+        row.update({column: row[column] == "yes" for column in _YES_NO})
+        row["ktokens_per_second"] = float(str(row["ktokens_per_second"])) or None
+        rows.append(row)
+    return rows
+
+
+def create(
+    name: str,
+    *,
+    d_model: int,
+    heads: int,
+    head_dim: int,
+    kv_heads: int | None = None,
+    train_length: int,
+    base: float | None = None,
+    layout: str = "interleaved",
+    **options: object,
+) -> Encoding:
+    """The encoding of one attention layer.
+
+    name: one of encodings(), "rope-10k" or "rope-500k"; options may follow, "yarn:factor=4,ramp=paper".
+    d_model, heads, head_dim, kv_heads: D, H, d of the layer, and its key heads if fewer (grouped-query attention).
+    train_length: L of the paper, the context the model trains on: a constant, never the current length.
+    base: rotary base, 500000 by default (PoPE 10000).
+    layout: "interleaved" (a band is channels 2j, 2j+1) or "half" (channels j, j + d/2, as in Hugging Face models).
+    """
+    if not isinstance(name, str):
+        raise TypeError(f"name must be a string such as 'darope'; got {type(name).__name__}")
+    if base is not None:
+        options["base"] = base
+    if options:
+        words = ",".join(f"{option}={_word(option, value)}" for option, value in options.items())
+        name = f"{name}{',' if ':' in name else ':'}{words}"
+    shape = {"d_model": d_model, "heads": heads, "kv_heads": heads if kv_heads is None else kv_heads, "head_dim": head_dim, "train_length": train_length}
+    for argument, value in shape.items():
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise TypeError(f"{argument} must be an int; got {value!r}")
+        if abs(value) >= 2**62:
+            raise ValueError(f"{argument} must be smaller than 2**62; got {value}")
+    if layout not in ("interleaved", "half"):
+        raise ValueError(f"layout must be 'interleaved' or 'half'; got {layout!r}")
+    return Encoding(name, list(shape.values()), layout == "half")
+
+
+def _word(option: str, value: object) -> str:
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        raise TypeError(f"option '{option}' must be a number or a string; got {value!r}")
+    return repr(value) if isinstance(value, float) else str(value)
+
+
+@dataclass
+class Cache:
+    """Encoded keys and values of the tokens seen so far. For inference: no gradient flows through it."""
+
+    batch: int
+    capacity: int
+    length: int = 0
+    k: Tensor | None = None  # [batch, capacity, Hk, d] (2d for PoPE), allocated at the first append
+    v: Tensor | None = None  # [batch, capacity, Hk, d]
+
+    def append(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        """Adds T tokens and returns the keys and values of all tokens so far."""
+        if k.shape[0] != self.batch:
+            raise ValueError(f"the cache holds a batch of {self.batch}; got {k.shape[0]}")
+        end = self.length + k.shape[1]
+        if end > self.capacity:
+            raise ValueError(f"the cache holds {self.capacity} tokens, {self.length} are in it; got {k.shape[1]} more")
+        if self.k is None or self.v is None:
+            self.k = k.new_empty(self.batch, self.capacity, *k.shape[2:])
+            self.v = v.new_empty(self.batch, self.capacity, *v.shape[2:])
+        self.k[:, self.length : end] = k.detach()
+        self.v[:, self.length : end] = v.detach()
+        self.length = end
+        return self.k[:, :end], self.v[:, :end]
+
+
+class Encoding(nn.Module):
+    """A positional encoding of one attention layer; make it with `create`. Its parameters carry the paper's names."""
+
+    def __init__(self, name: str, shape: list[int], half: bool) -> None:
+        super().__init__()
+        self.name, self.shape, self.half = name, shape, half
+        names, shapes, starts = torch.ops.darope.parameters(name, shape, half)
+        self._names: list[str] = list(names)
+        self._starts: list[list[float]] = [list(start) for start in starts]
+        for parameter, size in zip(names, shapes):
+            self.register_parameter(parameter, nn.Parameter(torch.empty(list(size))))
+        self.reset_parameters()
+        plain = name.partition(":")[0]
+        self._rotary = all(row["rotary"] for row in encodings() if row["name"] == plain)
+
+    @torch.no_grad()
+    def reset_parameters(self) -> None:
+        """The initial values the paper gives, drawn from torch's generator."""
+        for parameter, (kind, a, b, *_) in zip(self._parameters_in_order(), self._starts):
+            if kind == 0:
+                parameter.fill_(a)
+            elif kind == 1:
+                parameter.normal_(a, b)
+            else:
+                parameter.uniform_(a, b)
+
+    @torch.no_grad()
+    def project_parameters(self) -> None:
+        """Back into their bounds, after an optimizer step: PoPE's delta lives in [-2 pi, 0]. The others have none."""
+        for parameter, (_, _, _, bounded, low, high) in zip(self._parameters_in_order(), self._starts):
+            if bounded:
+                parameter.clamp_(low, high)
+
+    def forward(self, q: Tensor, k: Tensor, x: Tensor | None = None, positions: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Encoded q and k, for anyone's attention. q [B, T, H, d], k [B, T, Hk, d], x [B, T, D] the layer's normed input,
+        positions [T] or [B, T] (default 0 .. T-1)."""
+        if not self._rotary:
+            raise TypeError(f"{self.name} changes the attention itself, not only q and k; call attend(q, k, v, x)")
+        return self._encode(q, k, x, positions, 0)
+
+    def attend(
+        self, q: Tensor, k: Tensor, v: Tensor, x: Tensor | None = None, positions: Tensor | None = None, causal: bool = True, cache: Cache | None = None
+    ) -> Tensor:
+        """Attention with this encoding: [B, T, H, d]. With a cache, the T tokens follow those in it, and positions go on from there."""
+        q, k = self._encode(q, k, x, positions, cache.length if cache is not None else 0)
+        if cache is not None:
+            k, v = cache.append(k, v)
+        return torch.ops.darope.attend(self.name, self.shape, self.half, self._parameters_in_order(), q, k, v, causal)
+
+    def new_cache(self, batch: int, length: int) -> Cache:
+        """Room for `length` tokens of `batch` sequences."""
+        if batch < 0 or length < 1:
+            raise ValueError(f"a cache needs batch >= 0 and length >= 1; got {batch} and {length}")
+        return Cache(batch, length)
+
+    def coordinate(self, x: Tensor, positions: Tensor | None = None) -> Tensor:
+        """DaRoPE's coordinate of every token in [0, L]: [B, T, Hk], or [B, T, Hk, slow bands] for darope-per-band."""
+        return torch.ops.darope.coordinate(self.name, self.shape, self.half, self._parameters_in_order(), x, self._default_positions(positions, x, 0))
+
+    def extra_repr(self) -> str:
+        d_model, heads, kv_heads, head_dim, train_length = self.shape
+        layout = "half" if self.half else "interleaved"
+        return f"{self.name}, d_model={d_model}, heads={heads}, kv_heads={kv_heads}, head_dim={head_dim}, train_length={train_length}, layout={layout}"
+
+    def _encode(self, q: Tensor, k: Tensor, x: Tensor | None, positions: Tensor | None, start: int) -> tuple[Tensor, Tensor]:
+        if x is not None and torch.is_autocast_enabled(q.device.type):
+            x = x.to(q.dtype)  # norms leave x in float32 where projections give bfloat16
+        return torch.ops.darope.encode(self.name, self.shape, self.half, self._parameters_in_order(), q, k, x, self._default_positions(positions, q, start))
+
+    def _default_positions(self, positions: Tensor | None, like: Tensor, start: int) -> Tensor:
+        if positions is not None:
+            return positions
+        return torch.arange(start, start + like.shape[1], dtype=torch.float64, device=like.device)
+
+    def _parameters_in_order(self) -> list[Tensor]:
+        return [getattr(self, name) for name in self._names]

@@ -1,0 +1,53 @@
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/softmax.h>
+
+#include <cmath>
+#include <string>
+
+#include "base/error.h"
+#include "encodings/attention.h"
+#include "encodings/spec.h"
+#include "ops/rotate.h"
+
+namespace darope {
+
+// A query decides, key by key, how much each key counts; the distance to a key is what was counted from it to the query
+// (Golovneva et al. 2024). A fractional distance interpolates between learned vectors e[p], which add to the logit.
+class CoPE final : public Encoding {
+ public:
+  static constexpr Traits traits{.name = "cope", .summary = "distance is counted by content gates, pair by pair", .slow_bands = "pairwise data-aware coordinate",
+                                 .data_aware = "yes", .ktokens_per_second = 4.3, .learns = "embedding [npos_max, d]", .flash_attention = "no", .cache = "k, v", .rotary = false,
+                                 .grouped = false};
+  CoPE(const LayerShape& shape, Options& options)
+      : Encoding(shape), npos_max_(options.integer("npos_max").value_or(64)), scaled_(options.choice("scaling", {"listing", "scaled"}) == "scaled") {
+    if (npos_max_ < 1 || npos_max_ > 65536) throw Error("option 'npos_max' must lie between 1 and 65536; got " + std::to_string(npos_max_));
+  }
+
+  std::vector<Parameter> parameters() const override { return {{.name = "embedding", .shape = {npos_max_, shape_.head_dim}}}; }
+
+  std::tuple<Tensor, Tensor> encode(TensorList, const Tensor& q, const Tensor& k, const Tensor&, const Tensor&) const override { return {q, k}; }
+
+  Tensor attend(TensorList parameters, const Tensor& q, const Tensor& k, const Tensor& v, bool causal) const override {
+    if (!causal) throw Error("cope counts keys from each one up to the query, so it needs causal=True");
+    const at::ScalarType type = ops::compute_type(q.scalar_type());                       // counting in bfloat16 stops at 256
+    const Tensor queries = q.to(type).transpose(1, 2), keys = k.to(type).transpose(1, 2), values = v.to(type).transpose(1, 2);
+    const double scale = 1 / std::sqrt(double(shape_.head_dim));
+    const Tensor future = future_mask(q, k);                                              // [Tq, Tk]
+    const Tensor content = at::matmul(queries, keys.transpose(-1, -2)) * scale;           // [B, H, Tq, Tk]
+    const Tensor counted = content.sigmoid().masked_fill(future, 0).flip(-1).cumsum(-1).flip(-1).clamp_max(double(npos_max_ - 1));
+    Tensor by_position = at::matmul(queries, parameters[0].to(type).t());                 // z_i[p], [B, H, Tq, npos]
+    if (scaled_) by_position = by_position * scale;
+    const Tensor floor = counted.floor().detach(), weight = counted - floor;
+    const Tensor low = by_position.gather(-1, floor.to(at::kLong)), high = by_position.gather(-1, (floor + 1).clamp_max(double(npos_max_ - 1)).to(at::kLong));
+    const Tensor logits = (content + (1 - weight) * low + weight * high).masked_fill(future, -INFINITY);
+    return at::matmul(at::softmax(logits, -1), values).transpose(1, 2).to(q.scalar_type());
+  }
+
+ private:
+  int64_t npos_max_;
+  bool scaled_;                 // divide the position term by sqrt d too, as the released training code does
+};
+
+template Spec spec_of<CoPE>();
+}  // namespace darope

@@ -1,0 +1,27 @@
+#include <algorithm>
+
+#include "encodings/bands.h"
+#include "encodings/spec.h"
+#include "ops/rotate.h"
+
+namespace darope {
+
+// RoPE on the bands that complete a turn in training; the slow ones stay unrotated and carry content alone.
+class HoPE final : public Encoding {
+ public:
+  static constexpr Traits traits{.name = "hope", .summary = "RoPE on fast bands, slow bands unrotated", .slow_bands = "removed", .data_aware = "no",
+                                 .ktokens_per_second = 62.3, .learns = "nothing", .flash_attention = "yes", .cache = "rotated k, v"};
+  HoPE(const LayerShape& shape, Options& options) : Encoding(shape), theta_(frequencies(shape.head_dim, read_base(options))) {
+    std::fill(theta_.begin() + read_fast(options, theta_, shape.train_length), theta_.end(), 0.0);
+  }
+
+  std::tuple<Tensor, Tensor> encode(TensorList, const Tensor& q, const Tensor& k, const Tensor&, const Tensor& positions) const override {
+    return ops::rotate(q, k, positions, theta_, 1, shape_.half());
+  }
+
+ private:
+  std::vector<double> theta_;   // 0 where a band is slow
+};
+
+template Spec spec_of<HoPE>();
+}  // namespace darope

@@ -1,0 +1,31 @@
+#pragma once
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace darope {
+
+// The options of an encoding as a user writes them, "name:option=value,option=value". Reading an option makes it known;
+// finish() then refuses what nobody read, with the nearest name.
+class Options {
+ public:
+  // Splits "hope:base=10000,slow_bands=4"; the name comes back in `name`.
+  static Options parse(std::string_view text, std::string& name);
+
+  void set(const std::string& option, const std::string& value);                // twice with two values is an error
+  double number(const std::string& option, double otherwise);
+  std::optional<int64_t> integer(const std::string& option);
+  std::string choice(const std::string& option, const std::vector<std::string>& allowed);   // the first is the default
+  void finish(std::string_view encoding) const;
+
+ private:
+  const std::string* find(const std::string& option);
+
+  std::map<std::string, std::string> given_;
+  std::vector<std::string> known_;
+};
+
+}  // namespace darope

@@ -1,0 +1,23 @@
+#include "encodings/bands.h"
+#include "encodings/spec.h"
+#include "ops/rotate.h"
+
+namespace darope {
+
+// Every band turns with the token's index (Eq. 1); scores see index differences.
+class RoPE final : public Encoding {
+ public:
+  static constexpr Traits traits{.name = "rope", .summary = "every band turns with the token's index", .slow_bands = "fixed token index", .data_aware = "no",
+                                 .ktokens_per_second = 61.7, .learns = "nothing", .flash_attention = "yes", .cache = "rotated k, v"};
+  RoPE(const LayerShape& shape, Options& options) : Encoding(shape), theta_(frequencies(shape.head_dim, read_base(options))) { read_fast(options, theta_, shape.train_length); }
+
+  std::tuple<Tensor, Tensor> encode(TensorList, const Tensor& q, const Tensor& k, const Tensor&, const Tensor& positions) const override {
+    return ops::rotate(q, k, positions, theta_, 1, shape_.half());
+  }
+
+ private:
+  std::vector<double> theta_;
+};
+
+template Spec spec_of<RoPE>();
+}  // namespace darope

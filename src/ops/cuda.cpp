@@ -1,0 +1,49 @@
+#include <c10/cuda/CUDAGuard.h>
+#include <c10/cuda/CUDAStream.h>
+#include <torch/library.h>
+
+#include "ops/checks.h"
+#include "ops/launch.h"
+#include "ops/rotate_learned.h"
+
+// The CUDA kernels of the operators; a build without nvcc leaves this file out, and CUDA tensors take the plain versions.
+namespace darope::ops {
+namespace {
+
+using Maybe = std::optional<Tensor>;
+
+constexpr auto run_cuda = [](const auto& p) { kernels::rotate_cuda(p, c10::cuda::getCurrentCUDAStream().stream()); };
+
+std::tuple<Tensor, Tensor> rotate_cuda(const Tensor& q, const Tensor& k, const Tensor& positions, at::ArrayRef<double> theta, double scale, bool half) {
+  check_rotate(q, k, positions, theta);
+  const c10::cuda::CUDAGuard guard(q.device());
+  return rotate_with<double, float, kernels::bfloat16, kernels::float16>(run_cuda, q, k, positions, theta, scale, half);
+}
+
+std::tuple<Tensor, Tensor, Tensor, Tensor> learned_cuda(const Tensor& q, const Tensor& k, const Tensor& x, const Tensor& w, const Maybe& alpha, const Maybe& shift,
+                                                        const Tensor& positions, at::ArrayRef<double> theta, int64_t fast, double length, bool half) {
+  check_rotate(q, k, positions, theta);
+  check_learned(q, k, x, w, alpha, shift, fast, theta);
+  const c10::cuda::CUDAGuard guard(q.device());
+  const Tensor logit = fused_logit(x, w, shift);
+  return rotate_learned_with<double, float, kernels::bfloat16, kernels::float16>(run_cuda, q, k, logit, alpha ? alpha->to(logit.scalar_type()).contiguous() : Tensor(), positions,
+                                                                                 theta, fast, length, half);
+}
+
+LearnedGrads backward_cuda(const Tensor& q_grad, const Tensor& k_grad, const Tensor& q_out, const Tensor& k_out, const Tensor& x, const Tensor& w, const Maybe& alpha,
+                           const Tensor& share, const Tensor& prior, const Tensor& positions, at::ArrayRef<double> theta, int64_t fast, double length, bool half) {
+  const c10::cuda::CUDAGuard guard(q_grad.device());
+  const auto [dq, dk, dlogit] = rotate_learned_backward_with<double, float, kernels::bfloat16, kernels::float16>(run_cuda, q_grad, k_grad, q_out, k_out, share, positions, theta,
+                                                                                                                 fast, length, half);
+  return from_logit_grad(dq, dk, dlogit, x, w, alpha, prior);
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(darope, CUDA, m) {
+  m.impl("rotate", rotate_cuda);
+  m.impl("rotate_learned", learned_cuda);
+  m.impl("rotate_learned_backward", backward_cuda);
+}
+
+}  // namespace darope::ops

@@ -1,0 +1,13 @@
+#include <torch/library.h>
+
+// The fused operators. Kernels and gradients are beside the operators' names; encodings/library.cpp adds the schemes.
+TORCH_LIBRARY(darope, m) {
+  m.def("rotate(Tensor q, Tensor k, Tensor positions, float[] theta, float scale, bool half) -> (Tensor, Tensor)");
+  m.def(
+      "rotate_learned(Tensor q, Tensor k, Tensor x, Tensor w, Tensor? alpha, Tensor? shift, Tensor positions, float[] theta, int fast,"
+      " float length, bool half) -> (Tensor q, Tensor k, Tensor share, Tensor prior)");
+  m.def(
+      "rotate_learned_backward(Tensor q_grad, Tensor k_grad, Tensor q_out, Tensor k_out, Tensor x, Tensor w, Tensor? alpha, Tensor share,"
+      " Tensor prior, Tensor positions, float[] theta, int fast, float length, bool half)"
+      " -> (Tensor q, Tensor k, Tensor x, Tensor w, Tensor alpha, Tensor shift)");
+}
