@@ -19,6 +19,10 @@ add_library(torch INTERFACE)
 target_compile_options(torch INTERFACE "SHELL:-idirafter ${TORCH_DIR}/include"
                                        "SHELL:-idirafter ${TORCH_DIR}/include/torch/csrc/api/include")
 target_link_libraries(torch INTERFACE ${TORCH_DIR}/lib/libtorch_cpu.so ${TORCH_DIR}/lib/libc10.so)
+# at::parallel_for is a header: without -fopenmp it runs on one thread, without a word. The wheel's own runtime serves it.
+target_compile_options(torch INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fopenmp>)
+file(GLOB torch_gomp ${TORCH_DIR}/lib/libgomp*)
+target_link_libraries(torch INTERFACE ${torch_gomp})
 # The second run path serves binaries carried to a machine whose wheel lies elsewhere.
 set(DAROPE_TORCH_RUNPATH "" CACHE STRING "torch/lib folder of another machine the binaries should run on")
 set(CMAKE_BUILD_RPATH "$ORIGIN;${TORCH_DIR}/lib;${DAROPE_TORCH_RUNPATH}")

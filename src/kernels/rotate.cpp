@@ -6,8 +6,8 @@
 
 // One build serves every x86-64: the compiler makes a clone per instruction set and the loader picks. The loops below are
 // written to be vectorised by it; `flatten` pulls their helpers into each clone.
-#if defined(__x86_64__) && defined(__GNUC__)
-#define DAROPE_CLONES __attribute__((flatten, target_clones("arch=skylake-avx512", "arch=haswell", "default")))
+#if defined(__x86_64__) && !defined(__clang__) && __GNUC__ >= 12
+#define DAROPE_CLONES __attribute__((flatten, target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
 #define DAROPE_CLONES
 #endif
