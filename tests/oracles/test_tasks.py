@@ -81,6 +81,7 @@ def features(task, prompt, answer):
         yield "distinct keys", len(set(keys))
         yield "most frequent key", max(collections.Counter(keys).values())
         yield "times the query occurs", keys.count(body[-1])
+        yield "values of the query", len({body[i + 1] for i in range(0, len(body) - 2, 2) if body[i] == body[-1]})
         yield "last place of the query", keys.rindex(body[-1])
         yield "first place of the query", keys.index(body[-1])
 
