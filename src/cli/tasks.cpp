@@ -17,22 +17,24 @@ struct Settings {
   bool json = false;
 };
 
-void print_table(bool json) {
-  if (!json)
-    fmt::print("{:<28} {:<6} {:<17} {:<8} {:>7} {:>5}  {:<8}  {}\n", "task", "prefix", "family", "answer", "chance", "true", "headline", "shortest");
+void print_rows_as_json() {
   for (const Task& t : all_tasks()) {
-    if (json) {
-      const nlohmann::ordered_json row{{"name", t.name}, {"prefix", t.prefix}, {"family", name_of(t.family)}, {"answer", name_of(t.kind)},
-                                       {"chance", t.chance}, {"true_chance", t.true_chance}, {"headline", t.headline}, {"shortest", t.min_n}};
-      fmt::print("{}\n", row.dump());
-    } else {
-      fmt::print("{:<28} {:<6} {:<17} {:<8} {:>6.0f}% {:>4.0f}%  {:<8}  {}\n", t.name, t.prefix, name_of(t.family), name_of(t.kind), 100 * t.chance,
-                 100 * t.true_chance, t.headline ? "yes" : "no", t.min_n);
-    }
+    const nlohmann::ordered_json row{{"name", t.name}, {"prefix", t.prefix}, {"family", name_of(t.family)},
+                                     {"answer", name_of(t.kind)}, {"chance", t.chance}, {"true_chance", t.true_chance},
+                                     {"headline", t.headline}, {"shortest", t.min_n}};
+    fmt::print("{}\n", row.dump());
   }
-  if (!json)
-    fmt::print("\nchance: as the paper prints it; true: one over the symbols an answer can hold; headline: among the fifteen of the paper's average;\n"
-               "shortest: the least --length. 'darope tasks NAME' shows samples.\n");
+}
+
+void print_table() {
+  fmt::print("{:<28} {:<6} {:<17} {:<8} {:>7} {:>5}  {:<8}  {}\n", "task", "prefix", "family", "answer", "chance", "true", "headline",
+             "shortest");
+  for (const Task& t : all_tasks())
+    fmt::print("{:<28} {:<6} {:<17} {:<8} {:>6.0f}% {:>4.0f}%  {:<8}  {}\n", t.name, t.prefix, name_of(t.family), name_of(t.kind),
+               100 * t.chance, 100 * t.true_chance, t.headline ? "yes" : "no", t.min_n);
+  fmt::print("\nchance: as the paper prints it; true: one over the symbols an answer can hold;\n"
+             "headline: among the fifteen of the paper's average; shortest: the least --length.\n"
+             "'darope tasks NAME' shows samples.\n");
 }
 
 void print_samples(const Settings& s) {
@@ -54,11 +56,15 @@ void add_tasks(CLI::App& app) {
   auto settings = std::make_shared<Settings>();
   CLI::App* verb = app.add_subcommand("tasks", "the synthetic tasks, or samples of one");
   CLI::Option* name = verb->add_option("NAME", settings->name, "a task to draw samples of");
-  verb->add_option("--length", settings->length, "size of the body: symbols, or pairs for the recall tasks")->capture_default_str()->needs(name);
+  verb->add_option("--length", settings->length, "size of the body: symbols, or pairs for recall")->capture_default_str()->needs(name);
   verb->add_option("--count", settings->count, "how many samples")->capture_default_str()->needs(name);
   verb->add_option("--seed", settings->seed, "the same seed gives the same samples")->capture_default_str()->needs(name);
   verb->add_flag("--json", settings->json, "print JSON lines");
-  verb->callback([settings, name] { name->count() == 0 ? print_table(settings->json) : print_samples(*settings); });
+  verb->callback([settings, name] {
+    if (name->count() > 0) print_samples(*settings);
+    else if (settings->json) print_rows_as_json();
+    else print_table();
+  });
 }
 
 }  // namespace darope

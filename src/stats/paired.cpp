@@ -22,7 +22,8 @@ double beta_fraction(double a, double b, double x) {
   double c = 1, d = 0, value = 1;
   for (int i = 1; i < 100'000; ++i) {
     const double m = i / 2;
-    const double step = i % 2 ? -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)) : m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
+    const double step = i % 2 ? -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+                              : m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
     d = 1 + step * d;
     c = 1 + step / c;
     d = 1 / (std::abs(d) < tiny ? tiny : d);
@@ -37,7 +38,8 @@ double beta_fraction(double a, double b, double x) {
 
 Values differences(const Values& a, const Values& b) {
   if (a.size() != b.size())
-    throw Error("paired scores need the same examples: one side has " + std::to_string(a.size()) + ", the other " + std::to_string(b.size()));
+    throw Error("paired scores need the same examples: one side has " + std::to_string(a.size()) + " of them, the other " +
+                std::to_string(b.size()));
   Values d(a.size());
   std::transform(a.begin(), a.end(), b.begin(), d.begin(), std::minus<>());
   return d;
@@ -62,7 +64,8 @@ double ln_p_two_sided(double t, double df) {
   if (p > 1e-250) return std::log(p);
   // p = I_x(a, b) with x = 1 / (1 + u): its logarithm term by term, as p itself would underflow.
   const double a = df / 2, b = 0.5, u = t * t / df;
-  return b * std::log(u / (1 + u)) - (a * std::log1p(u)) - std::log(a * boost::math::beta(a, b)) + std::log(beta_fraction(a, b, 1 / (1 + u)));
+  return b * std::log(u / (1 + u)) - a * std::log1p(u) - std::log(a * boost::math::beta(a, b)) +
+         std::log(beta_fraction(a, b, 1 / (1 + u)));
 }
 
 std::string p_text(double ln_p) {
@@ -70,7 +73,8 @@ std::string p_text(double ln_p) {
   if (ln_p > std::log(1e-4)) {
     std::snprintf(text, sizeof text, "%.2g", std::exp(ln_p));
   } else {
-    double exponent = std::floor(ln_p / std::numbers::ln10), lead = std::round(10 * std::exp(ln_p - exponent * std::numbers::ln10)) / 10;
+    double exponent = std::floor(ln_p / std::numbers::ln10);
+    double lead = std::round(10 * std::exp(ln_p - exponent * std::numbers::ln10)) / 10;
     if (lead >= 10) {   // 9.96 was rounded up
       lead /= 10;
       ++exponent;

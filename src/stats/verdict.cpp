@@ -12,15 +12,17 @@ namespace darope::stats {
 namespace {
 
 void check_input(const std::vector<Method>& methods, const Rule& rule) {
-  if (!(rule.margin >= 0 && std::isfinite(rule.margin))) throw Error("the tie margin is " + std::to_string(rule.margin) + ": it must be at least 0");
+  if (!(rule.margin >= 0 && std::isfinite(rule.margin)))
+    throw Error("the tie margin is " + std::to_string(rule.margin) + ": it must be at least 0");
   if (methods.empty()) throw Error("a verdict needs at least one method");
-  const Table& model = methods.front().scores;
+  const auto shape = [](const Method& m) {
+    return m.name + " has " + std::to_string(m.scores.size()) + " seeds of " + std::to_string(m.scores.front().size()) + " examples";
+  };
+  const Method& model = methods.front();
   for (const Method& method : methods) {
-    check(method.scores, 1, 3, "the scores of " + method.name);
-    if (method.scores.size() != model.size() || method.scores.front().size() != model.front().size())
-      throw Error(method.name + " has " + std::to_string(method.scores.size()) + " seeds of " + std::to_string(method.scores.front().size()) +
-                  " examples, " + methods.front().name + " has " + std::to_string(model.size()) + " of " + std::to_string(model.front().size()) +
-                  ": only the same examples and seeds can be paired");
+    check(method.scores, 1, 3, "a row of scores of " + method.name);
+    if (method.scores.size() != model.scores.size() || method.scores.front().size() != model.scores.front().size())
+      throw Error(shape(model) + " and " + shape(method) + ": only the same examples and seeds can be paired");
   }
 }
 
@@ -77,8 +79,8 @@ Settling what_would_settle(const Comparison& c, const Rule& rule) {
 }
 
 // Bron and Kerbosch: every maximal clique of the graph of ties.
-void cliques(const std::vector<std::vector<bool>>& linked, std::vector<size_t> chosen, std::vector<size_t> open, std::vector<size_t> done,
-             std::vector<std::vector<size_t>>& found) {
+void cliques(const std::vector<std::vector<bool>>& linked, const std::vector<size_t>& chosen, std::vector<size_t> open,
+             std::vector<size_t> done, std::vector<std::vector<size_t>>& found) {
   if (open.empty() && done.empty() && chosen.size() > 1) found.push_back(chosen);
   while (!open.empty()) {
     const size_t next = open.front();
@@ -106,9 +108,11 @@ std::string settling_words(const Comparison& c) {
   const std::string mixed = *least < 0 && *greatest > 0 ? ", though with seeds that disagree in sign neither is called better" : "";
   switch (c.settling.by) {
     case Settling::By::not_needed: break;
-    case Settling::By::seeds: return "about " + std::to_string(c.settling.seeds) + " seeds in all would settle the mean difference" + mixed;
+    case Settling::By::seeds:
+      return "about " + std::to_string(c.settling.seeds) + " seeds in all would settle the mean difference" + mixed;
     case Settling::By::unknown_with_one_seed: return "one seed shows no spread, so how many would settle it cannot be said";
-    case Settling::By::more_seeds_than_sensible: return "it would take more than " + std::to_string(kSensibleSeeds) + " seeds to settle it";
+    case Settling::By::more_seeds_than_sensible:
+      return "it would take more than " + std::to_string(kSensibleSeeds) + " seeds to settle it";
     case Settling::By::examples: return "the seeds agree well enough, so more test examples rather than seeds would settle it";
     case Settling::By::nothing: return "a seed contradicts the others, which more seeds cannot undo";
   }
@@ -158,7 +162,8 @@ std::string in_words(const Comparison& c, const Rule& rule) {
                             ", Holm p = " + p_text(c.holm_ln_p) + ", ahead in " + seeds;
   switch (c.outcome) {
     case Outcome::better:
-    case Outcome::worse: return c.first + " is " + std::string(name_of(c.outcome)) + " than " + c.second + " (difference " + facts + ").";
+    case Outcome::worse:
+      return c.first + " is " + std::string(name_of(c.outcome)) + " than " + c.second + " (difference " + facts + ").";
     case Outcome::tied:
       return c.first + " and " + c.second + " are tied within " + number(rule.margin) + " (difference " + facts + ").";
     case Outcome::undecided:

@@ -65,7 +65,7 @@ std::vector<std::vector<size_t>> tied_groups(const std::vector<Method>& methods,
 bool learned(const std::vector<Method>& methods, double chance, double best_constant, const Rule& rule);
 
 inline constexpr std::string_view kCaveat =
-    "Tests over examples treat the trained models as given: they tell whether these models differ on examples like these, not whether "
-    "retraining would give the same order; only agreement between seeds speaks to that, and few seeds say little.";
+    "Tests over examples treat the trained models as given: they tell whether these models differ on examples like these, "
+    "not whether retraining would give the same order; only agreement between seeds speaks to that, and few seeds say little.";
 
 }  // namespace darope::stats

@@ -86,9 +86,9 @@ TEST(Protocol, StreamsAreNamedAndApart) {
   std::set<std::string> prompts;
   int64_t drawn = 0;
   for (int64_t i = 0; i < 50; ++i)
-    for (const Example& example : {training_example(plan, i, 0), training_example(plan, 0, i + 1), training_example(other_seed, i, 0),
-                                   test_example(task, 512, Bucket::twice, 1, i), test_example(task, 512, Bucket::twice, 2, i),
-                                   test_example(task, 512, Bucket::eightfold, 1, i)}) {
+    for (const Example& example : {training_example(plan, i, 0), training_example(plan, 0, i + 1),
+                                   training_example(other_seed, i, 0), test_example(task, 512, Bucket::twice, 1, i),
+                                   test_example(task, 512, Bucket::twice, 2, i), test_example(task, 512, Bucket::eightfold, 1, i)}) {
       prompts.insert(example.prompt.substr(0, 40));   // long enough never to agree by chance
       ++drawn;
     }

@@ -43,8 +43,9 @@ TEST(PairedT, LogarithmIsRightFromTheCentreToTheFarTail) {   // 50 digits: mpmat
   struct Case {
     double t, df, ln_p;
   };
-  for (const Case& c : {Case{0, 5, 0}, Case{0.5, 3, -0.428557755371922}, Case{2.5, 10, -3.4594566431085}, Case{-2.5, 10, -3.4594566431085},
-                        Case{12, 7, -11.9657478797145}, Case{3, 1e7, -5.91457657862783}, Case{35, 1023, -406.093235304718},
+  for (const Case& c : {Case{0, 5, 0}, Case{0.5, 3, -0.428557755371922}, Case{2.5, 10, -3.4594566431085},
+                        Case{-2.5, 10, -3.4594566431085}, Case{12, 7, -11.9657478797145}, Case{3, 1e7, -5.91457657862783},
+                        Case{35, 1023, -406.093235304718},
                         Case{33, 1e6, -547.926405952634}, Case{300, 199, -611.461251787911}, Case{40, 57781, -793.025656274179},
                         Case{1e6, 99, -1142.80298914895}, Case{60, 8398, -1502.12014889193}})
     EXPECT_NEAR(ln_p_two_sided(c.t, c.df), c.ln_p, 1e-12 * (1 + std::abs(c.ln_p)) + 1e-11) << "t = " << c.t << ", df = " << c.df;
@@ -128,7 +129,9 @@ TEST(EffectSize, AgreesWithTheGammaFormula) {
   EXPECT_EQ(effect_size({0, 0, 0}), 0);
   EXPECT_EQ(effect_size({-1, -1, -1}), -kInfinity);
   EXPECT_THROW(effect_size({1, 2}), Error);
-  EXPECT_NEAR(effect_size(Values([] { Values d(60'001, 1); for (size_t i = 0; i < d.size(); i += 2) d[i] = 3; return d; }())), 2, 1e-3);
+  Values many(60'000, 1);
+  for (size_t i = 0; i < many.size(); i += 2) many[i] = 3;
+  EXPECT_NEAR(effect_size(many), 2, 1e-4);   // the correction is gone
 }
 
 }  // namespace

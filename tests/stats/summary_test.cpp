@@ -74,7 +74,8 @@ TEST(Proportion, WilsonAgreesWithScipy) {   // scipy.stats.binomtest(...).propor
     double low, high;
   };
   for (const Case& c : {Case{705, 800, 0.8569909988900399, 0.9018651080031319}, Case{0, 10, 0, 0.27753279986288926},
-                        Case{10, 10, 0.7224672001371109, 1}, Case{3, 7, 0.1582198552514697, 0.7495416354723428}, Case{1, 1, 0.20654931437723745, 1}}) {
+                        Case{10, 10, 0.7224672001371109, 1}, Case{3, 7, 0.1582198552514697, 0.7495416354723428},
+                        Case{1, 1, 0.20654931437723745, 1}}) {
     EXPECT_NEAR(wilson(c.hits, c.trials).low, c.low, 1e-14);
     EXPECT_NEAR(wilson(c.hits, c.trials).high, c.high, 1e-14);
   }

@@ -21,9 +21,10 @@ Range lengths(const Task& task, int64_t context, Bucket bucket) {
 }
 
 void check(const LengthSchedule& schedule) {
-  if (schedule.kind != "uniform" && schedule.kind != "grow") throw Error(unknown_name("length schedule", schedule.kind, {"uniform", "grow"}));
+  if (schedule.kind != "uniform" && schedule.kind != "grow")
+    throw Error(unknown_name("length schedule", schedule.kind, {"uniform", "grow"}));
   if (!(schedule.share > 0 && schedule.share <= 1))
-    throw Error("the length schedule's share is " + std::to_string(schedule.share) + ": it is a part of the steps, above 0 and at most 1");
+    throw Error("the length schedule's share is " + std::to_string(schedule.share) + ": it must be above 0 and at most 1");
   if (!(schedule.power > 0 && std::isfinite(schedule.power)))
     throw Error("the length schedule's power is " + std::to_string(schedule.power) + ": it must be above 0");
 }

@@ -58,8 +58,8 @@ int64_t rendered_length(const Task& task, int64_t n) {
 int64_t n_max(const Task& task, int64_t context) {
   int64_t n = task.min_n;
   if (rendered_length(task, n) > context)
-    throw Error("a context of " + std::to_string(context) + " bytes is too short for " + std::string(task.name) + ", which needs at least " +
-                std::to_string(rendered_length(task, n)));
+    throw Error("a context of " + std::to_string(context) + " bytes is too short for " + std::string(task.name) +
+                ", which needs at least " + std::to_string(rendered_length(task, n)));
   while (n < task.max_n && rendered_length(task, n + 1) <= context) ++n;
   return n;
 }
