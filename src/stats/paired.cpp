@@ -62,7 +62,7 @@ PairedTest paired_t(const Values& d) {
 double ln_p_two_sided(double t, double df) {
   const double p = 2 * cdf(complement(boost::math::students_t(df), std::abs(t)));
   if (p > 1e-250) return std::log(p);
-  // p = I_x(a, b) with x = 1 / (1 + u): its logarithm term by term, as p itself would underflow.
+  // p = I_x(a, b) with x = 1 / (1 + u): its logarithm term by term, as p itself loses its digits and then underflows.
   const double a = df / 2, b = 0.5, u = t * t / df;
   return b * std::log(u / (1 + u)) - a * std::log1p(u) - std::log(a * boost::math::beta(a, b)) +
          std::log(beta_fraction(a, b, 1 / (1 + u)));
