@@ -38,6 +38,15 @@ void remove_checkpoint(const fs::path& folder) {
   remove_tree(folder);
 }
 
+// After a failed save: a full disk gets its space back. The failure itself is what the caller reports.
+void give_up(const fs::path& temporary, const fs::path& folder) {
+  try {
+    remove_tree(temporary);
+    if (!fs::exists(folder / kComplete)) remove_tree(folder);
+  } catch (const Error&) {
+  }
+}
+
 std::optional<std::string> entry_problem(const fs::path& folder, const Json& entry, Verify how) {
   const std::string name = entry.at("file"), hash = entry.at("sha256");
   const int64_t bytes = entry.at("bytes");
@@ -82,10 +91,7 @@ void write_checkpoint(const fs::path& root, int64_t step, const std::function<vo
     rename_path(temporary, folder);
     write_file(folder / kComplete, "");
   } catch (...) {
-    try {
-      remove_tree(temporary);                      // a full disk gets its space back
-    } catch (const Error&) {                       // the first failure is the one to report
-    }
+    give_up(temporary, folder);
     throw;
   }
 }
