@@ -1,0 +1,169 @@
+#include "base/files.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+#include "base/error.h"
+
+namespace darope {
+namespace fs = std::filesystem;
+namespace {
+
+std::string reason(int code) {
+  switch (code) {
+    case ENOSPC: return "no space left on the disk; free some and start again";
+    case EDQUOT: return "the disk quota is used up; free some space and start again";
+    case EROFS: return "the file system is read-only; choose a folder that can be written";
+    case EACCES:
+    case EPERM: return "permission denied";
+    case ENOENT: return "no such file or folder";
+    default: return std::strerror(code);
+  }
+}
+
+void write_all(int fd, std::span<const std::byte> bytes, const fs::path& path) {
+  while (!bytes.empty()) {
+    const ssize_t wrote = ::write(fd, bytes.data(), bytes.size());
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote < 0) fail_on("write", path);
+    bytes = bytes.subspan(size_t(wrote));
+  }
+}
+
+struct stat stat_of(const Descriptor& file, const fs::path& path) {
+  struct stat facts{};
+  if (::fstat(file.get(), &facts) != 0) fail_on("inspect", path);
+  if (S_ISDIR(facts.st_mode)) throw Error(fmt::format("cannot read {}: it is a folder, not a file", path.string()));
+  return facts;
+}
+
+fs::path parent_of(const fs::path& path) { return path.has_parent_path() ? path.parent_path() : fs::path("."); }
+
+}  // namespace
+
+void fail_on(const std::string& action, const fs::path& path) {
+  const int code = errno;
+  // A path that does not exist is the caller's mistake; a disk that refuses is not.
+  throw Error(fmt::format("cannot {} {}: {}", action, path.string(), reason(code)), code == ENOENT ? kUsage : kFailed);
+}
+
+Descriptor::Descriptor(const fs::path& path, int flags) : fd_(::open(path.c_str(), flags | O_CLOEXEC, 0666)) {
+  if (fd_ < 0) fail_on((flags & O_ACCMODE) == O_RDONLY ? "read" : "write", path);
+}
+Descriptor::~Descriptor() { ::close(fd_); }
+
+FileWriter::FileWriter(const fs::path& path)
+    : path_(path), temporary_(path.string() + ".part"), file_(temporary_, O_WRONLY | O_CREAT | O_TRUNC) {}
+FileWriter::~FileWriter() {
+  if (!committed_) ::unlink(temporary_.c_str());
+}
+void FileWriter::write(std::span<const std::byte> bytes) {
+  write_all(file_.get(), bytes, path_);
+  hash_.add(bytes);
+  bytes_ += int64_t(bytes.size());
+}
+void FileWriter::commit() {
+  if (::fsync(file_.get()) != 0) fail_on("write", path_);
+  rename_path(temporary_, path_);
+  committed_ = true;
+}
+
+void write_file(const fs::path& path, std::string_view text) {
+  FileWriter out(path);
+  out.write(text);
+  out.commit();
+}
+
+std::string read_file(const fs::path& path, int64_t max_bytes) {
+  const Descriptor file(path, O_RDONLY);
+  const int64_t size = stat_of(file, path).st_size;
+  if (size > max_bytes) throw Error(fmt::format("{} has {} bytes, more than the {} it may have", path.string(), size, max_bytes));
+  std::string text;
+  std::vector<char> piece(1 << 16);
+  for (;;) {                                       // not by size: pipes and /proc have none
+    const ssize_t got = ::read(file.get(), piece.data(), piece.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail_on("read", path);
+    if (got == 0) return text;
+    text.append(piece.data(), size_t(got));
+    if (int64_t(text.size()) > max_bytes) throw Error(fmt::format("{} has more than the {} bytes it may have", path.string(), max_bytes));
+  }
+}
+
+int64_t size_of_file(const fs::path& path) {
+  const Descriptor file(path, O_RDONLY);
+  return stat_of(file, path).st_size;
+}
+
+std::string sha256_of_file(const fs::path& path) {
+  const Descriptor file(path, O_RDONLY);
+  Sha256 hash;
+  std::vector<std::byte> piece(1 << 20);
+  for (;;) {
+    const ssize_t got = ::read(file.get(), piece.data(), piece.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail_on("read", path);
+    if (got == 0) return hash.hex();
+    hash.add(std::span(piece).first(size_t(got)));
+  }
+}
+
+AppendFile::AppendFile(const fs::path& path) : path_(path), file_(path, O_WRONLY | O_CREAT | O_APPEND) {}
+void AppendFile::append(std::string_view text) { write_all(file_.get(), std::as_bytes(std::span(text)), path_); }
+void AppendFile::truncate(int64_t length) {
+  const int64_t size = stat_of(file_, path_).st_size;
+  if (length > size) throw Error(fmt::format("{} has {} bytes, fewer than the {} it should be cut back to", path_.string(), size, length), kFailed);
+  if (::ftruncate(file_.get(), length) != 0) fail_on("shorten", path_);
+}
+
+void make_directories(const fs::path& path) {
+  if (path.empty() || fs::is_directory(path)) return;
+  make_directories(path.parent_path());
+  if (::mkdir(path.c_str(), 0777) != 0 && errno != EEXIST) fail_on("create", path);
+}
+
+void sync_directory(const fs::path& path) {
+  const Descriptor folder(path, O_RDONLY | O_DIRECTORY);
+  if (::fsync(folder.get()) != 0) fail_on("write", path);
+}
+
+void rename_path(const fs::path& from, const fs::path& to) {
+  if (::rename(from.c_str(), to.c_str()) != 0) fail_on("write", to);
+  sync_directory(parent_of(to));
+}
+
+void remove_file(const fs::path& path) {
+  if (::unlink(path.c_str()) != 0 && errno != ENOENT) fail_on("remove", path);
+}
+
+void remove_tree(const fs::path& path) {
+  std::error_code gone;
+  std::vector<fs::path> inside;
+  for (const fs::directory_entry& entry : fs::directory_iterator(path, gone)) inside.push_back(entry.path());
+  for (const fs::path& each : inside) {
+    if (fs::is_directory(fs::symlink_status(each))) remove_tree(each);
+    else remove_file(each);
+  }
+  if (::rmdir(path.c_str()) != 0 && errno != ENOENT) fail_on("remove", path);
+}
+
+MappedFile::MappedFile(const fs::path& path) {
+  const Descriptor file(path, O_RDONLY);
+  const size_t size = size_t(stat_of(file, path).st_size);
+  if (size == 0) return;                           // mmap refuses a length of nothing
+  void* at = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
+  if (at == MAP_FAILED) fail_on("map", path);
+  bytes_ = {static_cast<const std::byte*>(at), size};
+}
+MappedFile::~MappedFile() {
+  if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+}
+
+}  // namespace darope

@@ -1,0 +1,20 @@
+#include "base/sha256.h"
+
+namespace darope {
+
+std::string Sha256::hex() {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  unsigned char digest[SHA256_DIGEST_LENGTH];
+  SHA256_Final(digest, &state_);
+  std::string out;
+  for (const unsigned char byte : digest) out += {kDigits[byte >> 4], kDigits[byte & 15]};
+  return out;
+}
+
+std::string sha256(std::string_view text) {
+  Sha256 hash;
+  hash.add(std::as_bytes(std::span(text)));
+  return hash.hex();
+}
+
+}  // namespace darope

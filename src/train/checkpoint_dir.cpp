@@ -1,0 +1,150 @@
+#include "train/checkpoint_dir.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "base/error.h"
+#include "base/json.h"
+
+namespace darope {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr const char* kManifest = "MANIFEST.json";
+constexpr const char* kComplete = "COMPLETE";
+constexpr std::string_view kTemporary = ".tmp-";
+
+std::string folder_name(int64_t step) { return fmt::format("{:010}", step); }
+
+std::optional<int64_t> step_of(const std::string& name) {
+  if (name.size() != 10 || name.find_first_not_of("0123456789") != std::string::npos) return std::nullopt;
+  return std::stoll(name);
+}
+
+std::vector<fs::path> folders_in(const fs::path& root) {
+  std::vector<fs::path> out;
+  if (fs::is_directory(root))
+    for (const fs::directory_entry& entry : fs::directory_iterator(root))
+      if (entry.is_directory() && !entry.is_symlink()) out.push_back(entry.path());
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+void remove_checkpoint(const fs::path& folder) {
+  remove_file(folder / kComplete);                 // first, and for good: a deletion cut short must not look like a checkpoint
+  sync_directory(folder);
+  remove_tree(folder);
+}
+
+// After a failed save: a full disk gets its space back. The failure itself is what the caller reports.
+void give_up(const fs::path& temporary, const fs::path& folder) {
+  try {
+    remove_tree(temporary);
+    if (!fs::exists(folder / kComplete)) remove_tree(folder);
+  } catch (const Error&) {
+  }
+}
+
+std::optional<std::string> entry_problem(const fs::path& folder, const Json& entry, Verify how) {
+  const std::string name = entry.at("file"), hash = entry.at("sha256");
+  const int64_t bytes = entry.at("bytes");
+  if (name.empty() || name.find('/') != std::string::npos || name == "." || name == "..") return std::string(kManifest) + " names a file outside the folder";
+  const int64_t found = size_of_file(folder / name);
+  if (found != bytes) return fmt::format("{} has {} bytes, not {}", name, found, bytes);
+  if (how == Verify::kHashes && sha256_of_file(folder / name) != hash) return name + " does not have the bytes that were written (sha256 differs)";
+  return std::nullopt;
+}
+
+}  // namespace
+
+void CheckpointFiles::write(const std::string& name, const std::function<void(FileWriter&)>& fill) {
+  FileWriter out(folder_ / name);
+  fill(out);
+  out.commit();
+  entries_.push_back({name, out.bytes(), out.sha256()});
+}
+
+void CheckpointFiles::write(const std::string& name, std::string_view text) {
+  write(name, [&](FileWriter& out) { out.write(text); });
+}
+
+std::string CheckpointFiles::manifest() const {
+  nlohmann::ordered_json files = nlohmann::ordered_json::array();
+  for (const Entry& entry : entries_) files.push_back({{"file", entry.name}, {"bytes", entry.bytes}, {"sha256", entry.sha256}});
+  return nlohmann::ordered_json{{"files", files}}.dump(1) + "\n";
+}
+
+void write_checkpoint(const fs::path& root, int64_t step, const std::function<void(CheckpointFiles&)>& write) {
+  const fs::path folder = root / folder_name(step), temporary = root / fmt::format("{}{}", kTemporary, step);
+  if (fs::exists(folder)) {
+    if (!checkpoint_problem(folder, Verify::kHashes)) return;
+    remove_checkpoint(folder);
+  }
+  remove_tree(temporary);
+  make_directories(temporary);
+  try {
+    CheckpointFiles files(temporary);
+    write(files);
+    write_file(temporary / kManifest, files.manifest());
+    rename_path(temporary, folder);
+    write_file(folder / kComplete, "");
+  } catch (...) {
+    give_up(temporary, folder);
+    throw;
+  }
+}
+
+std::optional<std::string> checkpoint_problem(const fs::path& folder, Verify how) {
+  if (!fs::exists(folder / kComplete)) return "it has no COMPLETE: the save did not finish";
+  try {
+    const Json manifest = parse_json(read_file(folder / kManifest), kManifest);
+    for (const Json& entry : manifest.at("files"))
+      if (const auto problem = entry_problem(folder, entry, how)) return problem;
+    return std::nullopt;
+  } catch (const Error& e) {
+    return e.what();
+  } catch (const Json::exception&) {
+    return std::string(kManifest) + " is not a list of files";
+  }
+}
+
+std::vector<Checkpoint> list_checkpoints(const fs::path& root) {
+  std::vector<Checkpoint> out;
+  for (const fs::path& folder : folders_in(root))
+    if (const auto step = step_of(folder.filename()); step && fs::exists(folder / kComplete)) out.push_back({*step, folder});
+  return out;
+}
+
+std::optional<Checkpoint> newest_checkpoint(const fs::path& root, Verify how) {
+  std::vector<Checkpoint> all = list_checkpoints(root);
+  if (all.empty()) return std::nullopt;
+  for (auto each = all.rbegin(); each != all.rend(); ++each) {
+    const auto problem = checkpoint_problem(each->folder, how);
+    if (!problem) return *each;
+    std::fprintf(stderr, "darope: WARNING: checkpoint %s is damaged and will not be used: %s\n", each->folder.c_str(), problem->c_str());
+  }
+  throw Error(fmt::format("none of the {} checkpoints in {} is sound; move them away to start over", all.size(), root.string()), kCheckFailed);
+}
+
+void retain_checkpoints(const fs::path& root, int64_t keep) {
+  if (keep < 1) throw Error(fmt::format("at least 1 checkpoint must be kept, not {}", keep));
+  const std::vector<Checkpoint> all = list_checkpoints(root);
+  if (int64_t(all.size()) <= keep) return;
+  if (const auto problem = checkpoint_problem(all.back().folder, Verify::kHashes)) {
+    std::fprintf(stderr, "darope: WARNING: checkpoint %s is damaged, so older ones are kept: %s\n", all.back().folder.c_str(), problem->c_str());
+    return;
+  }
+  for (size_t i = 0; i + size_t(keep) < all.size(); ++i) remove_checkpoint(all[i].folder);
+}
+
+void clean_checkpoints(const fs::path& root) {
+  for (const fs::path& folder : folders_in(root)) {
+    const std::string name = folder.filename();
+    const bool unfinished = step_of(name) && !fs::exists(folder / kComplete);
+    if (name.starts_with(kTemporary) || unfinished) remove_tree(folder);
+  }
+}
+
+}  // namespace darope

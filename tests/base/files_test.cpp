@@ -1,0 +1,84 @@
+#include "base/files.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "scratch.h"
+
+namespace darope {
+
+TEST(Sha256, NistVectors) {
+  EXPECT_EQ(sha256(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  EXPECT_EQ(sha256("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  EXPECT_EQ(sha256("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"),
+            "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+  EXPECT_EQ(sha256(std::string(1'000'000, 'a')), "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+}
+
+TEST(Files, WritesAndReadsBack) {
+  const Scratch folder;
+  const std::string text = std::string("line\n\0x", 7) + std::string(200'000, 'y');
+  write_file(folder / "a", "old");
+  write_file(folder / "a", text);
+  EXPECT_EQ(read_file(folder / "a"), text);
+  EXPECT_EQ(size_of_file(folder / "a"), int64_t(text.size()));
+  EXPECT_EQ(sha256_of_file(folder / "a"), sha256(text));
+  expect_contains(error_of([&] { read_file(folder / "a", 100); }), "has 200007 bytes, more than the 100 it may have");
+  expect_contains(error_of([&] { read_file(folder / "b"); }), "no such file or folder");
+  expect_contains(error_of([&] { read_file(folder.path()); }), "it is a folder");
+}
+
+TEST(Files, AnUncommittedFileLeavesTheOldOneAndNothingElse) {
+  const Scratch folder;
+  write_file(folder / "a", "old");
+  {
+    FileWriter out(folder / "a");
+    out.write("new");
+    EXPECT_EQ(out.bytes(), 3);
+    EXPECT_EQ(out.sha256(), sha256("new"));
+  }
+  EXPECT_EQ(read_file(folder / "a"), "old");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
+}
+
+TEST(Files, AppendsAndCutsBack) {
+  const Scratch folder;
+  AppendFile(folder / "log").append("one\n");
+  AppendFile log(folder / "log");
+  log.append("two\n");
+  EXPECT_EQ(read_file(folder / "log"), "one\ntwo\n");
+  log.truncate(4);
+  log.append("three\n");
+  EXPECT_EQ(read_file(folder / "log"), "one\nthree\n");
+  expect_contains(error_of([&] { log.truncate(100); }), "has 10 bytes, fewer than the 100");
+}
+
+TEST(Files, FullAndReadOnlyDisksAreNamed) {
+  expect_contains(error_of([] { AppendFile("/dev/full").append("x"); }), "cannot write /dev/full: no space left on the disk");
+  expect_contains(error_of([] { write_file("/proc/version", "x"); }), "cannot write /proc/version");
+}
+
+TEST(Files, MapsFilesEvenEmptyOnes) {
+  const Scratch folder;
+  write_file(folder / "a", "bytes");
+  write_file(folder / "empty", "");
+  const MappedFile a(folder / "a"), empty(folder / "empty");
+  EXPECT_EQ(std::string(reinterpret_cast<const char*>(a.bytes().data()), a.bytes().size()), "bytes");
+  EXPECT_TRUE(empty.bytes().empty());
+}
+
+TEST(Files, RemovesTreesWithoutFollowingLinks) {
+  const Scratch folder;
+  make_directories(folder / "kept");
+  write_file(folder / "kept/file", "x");
+  make_directories(folder / "tree/deep/er");
+  write_file(folder / "tree/deep/file", "x");
+  std::filesystem::create_directory_symlink(folder / "kept", folder / "tree/link");
+  remove_tree(folder / "tree");
+  EXPECT_FALSE(std::filesystem::exists(folder / "tree"));
+  EXPECT_EQ(read_file(folder / "kept/file"), "x");
+  remove_tree(folder / "tree");
+}
+
+}  // namespace darope

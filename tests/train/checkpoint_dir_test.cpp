@@ -1,0 +1,241 @@
+#include "train/checkpoint_dir.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <random>
+
+#include "base/json.h"
+#include "faults.h"
+#include "scratch.h"
+
+namespace darope {
+namespace {
+namespace fs = std::filesystem;
+using testing::internal::CaptureStderr;
+using testing::internal::GetCapturedStderr;
+
+std::string weights_of(int64_t step, size_t size) { return std::string(size, char('a' + step % 26)) + std::to_string(step); }
+
+void save(const fs::path& root, int64_t step, size_t size = 1000) {
+  write_checkpoint(root, step, [&](CheckpointFiles& files) {
+    files.write("model.safetensors", [&](FileWriter& out) {
+      out.write("header");
+      out.write(weights_of(step, size));
+    });
+    files.write("train_state.json", "{\"step\": " + std::to_string(step) + "}");
+  });
+}
+
+// The newest checkpoint's step, having looked at its bytes; -1 if there is none.
+int64_t newest(const fs::path& root, size_t size = 1000) {
+  const auto found = newest_checkpoint(root);
+  if (!found) return -1;
+  EXPECT_EQ(read_file(found->folder / "model.safetensors"), "header" + weights_of(found->step, size));
+  EXPECT_EQ(read_file(found->folder / "train_state.json"), "{\"step\": " + std::to_string(found->step) + "}");
+  return found->step;
+}
+
+std::vector<std::string> names_in(const fs::path& root) {
+  std::vector<std::string> out;
+  for (const auto& entry : fs::directory_iterator(root)) out.push_back(entry.path().filename());
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+// Runs `work` in a process of its own and gives its exit status; one that was killed gives 128 + the signal.
+template <class Work> int in_child(const Work& work) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    work();
+    _exit(0);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+void damage(const fs::path& file, int64_t at, char with) {
+  std::fstream stream(file, std::ios::in | std::ios::out | std::ios::binary);
+  stream.seekp(at);
+  stream.put(with);
+}
+
+TEST(CheckpointDir, LayoutIsWhatTheDocumentsSay) {
+  const Scratch run;
+  const fs::path root = run / "checkpoints";
+  EXPECT_EQ(newest(root), -1);
+  save(root, 1000);
+  EXPECT_EQ(names_in(root), std::vector<std::string>{"0000001000"});
+  EXPECT_EQ(names_in(root / "0000001000"), (std::vector<std::string>{"COMPLETE", "MANIFEST.json", "model.safetensors", "train_state.json"}));
+  const Json manifest = Json::parse(read_file(root / "0000001000/MANIFEST.json"));
+  EXPECT_EQ(manifest["files"][1]["file"], "train_state.json");
+  EXPECT_EQ(manifest["files"][1]["bytes"], 14);
+  EXPECT_EQ(manifest["files"][1]["sha256"], sha256("{\"step\": 1000}"));
+  EXPECT_EQ(newest(root), 1000);
+}
+
+TEST(CheckpointDir, KilledAtEveryCallItStillHasASoundCheckpoint) {
+  for (const auto mode : {faults::Mode::kDie, faults::Mode::kDieHalfway}) {
+    bool finished = false;
+    for (int call = 1; !finished; ++call) {
+      ASSERT_LT(call, 200);
+      const Scratch root;
+      save(root.path(), 1);
+      save(root.path(), 2);
+      const int status = in_child([&] {
+        faults::arm(mode, call);
+        clean_checkpoints(root.path());
+        save(root.path(), 3);
+        retain_checkpoints(root.path(), 1);
+      });
+      finished = status == 0;
+      ASSERT_TRUE(finished || status == faults::kDied) << status;
+      const int64_t step = newest(root.path());
+      EXPECT_TRUE(step == 2 || step == 3) << "killed at call " << call << ", newest is " << step;
+      clean_checkpoints(root.path());
+      save(root.path(), 3);
+      retain_checkpoints(root.path(), 1);
+      EXPECT_EQ(newest(root.path()), 3);
+      EXPECT_EQ(names_in(root.path()), std::vector<std::string>{"0000000003"}) << "killed at call " << call;
+      EXPECT_TRUE(!finished || call > 25) << "so few calls cannot be all of them";
+    }
+  }
+}
+
+TEST(CheckpointDir, AFailingDiskIsAnErrorAndLosesNothing) {
+  for (const auto& [code, reason] : {std::pair(ENOSPC, "no space left"), std::pair(EROFS, "read-only"), std::pair(EACCES, "permission denied"), std::pair(EIO, "error")}) {
+    for (int call = 1;; ++call) {
+      const Scratch root;
+      save(root.path(), 1);
+      faults::arm(faults::Mode::kFail, call, code);
+      const std::string complaint = error_of([&] { save(root.path(), 2); });
+      const bool struck = faults::struck();
+      faults::disarm();
+      if (!struck) break;
+      expect_contains(complaint, reason);
+      const int64_t step = newest(root.path());
+      EXPECT_TRUE(step == 1 || step == 2) << "call " << call;
+      save(root.path(), 2);
+      EXPECT_EQ(newest(root.path()), 2);
+    }
+  }
+}
+
+TEST(CheckpointDir, KilledAtRandomMoments) {
+  const Scratch root;
+  std::mt19937 random(7);
+  int64_t last = -1;
+  for (int round = 0; round < 20; ++round) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      clean_checkpoints(root.path());
+      for (int64_t step = last + 1;; ++step) {
+        save(root.path(), step, 300'000);
+        retain_checkpoints(root.path(), 2);
+      }
+    }
+    ::usleep(2'000 + random() % 40'000);
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+    const int64_t step = newest(root.path(), 300'000);
+    EXPECT_GE(step, last);
+    last = step;
+  }
+  EXPECT_GT(last, 5);
+}
+
+TEST(CheckpointDir, DamageIsNoticedAndPassedOverLoudly) {
+  struct Case {
+    std::string says;
+    std::function<void(const fs::path&)> harm;
+    Verify enough;                                 // the least that notices
+  };
+  const std::vector<Case> cases = {
+      {"model.safetensors has 500 bytes, not 1007", [](const fs::path& f) { fs::resize_file(f / "model.safetensors", 500); }, Verify::kSizes},
+      {"sha256 differs", [](const fs::path& f) { damage(f / "model.safetensors", 700, '\0'); }, Verify::kHashes},
+      {"no such file", [](const fs::path& f) { fs::remove(f / "train_state.json"); }, Verify::kSizes},
+      {"no such file", [](const fs::path& f) { fs::remove(f / "MANIFEST.json"); }, Verify::kSizes},
+      {"not JSON", [](const fs::path& f) { fs::resize_file(f / "MANIFEST.json", 40); }, Verify::kSizes},
+      {"not a list of files", [](const fs::path& f) { write_file(f / "MANIFEST.json", "{\"files\": [1]}"); }, Verify::kSizes},
+      {"outside the folder", [](const fs::path& f) { write_file(f / "MANIFEST.json", R"({"files": [{"file": "../x", "bytes": 1, "sha256": ""}]})"); }, Verify::kSizes},
+  };
+  for (const Case& each : cases) {
+    const Scratch root;
+    save(root.path(), 1);
+    save(root.path(), 2);
+    each.harm(root / "0000000002");
+    expect_contains(checkpoint_problem(root / "0000000002", each.enough).value_or("nothing"), each.says);
+    CaptureStderr();
+    EXPECT_EQ(newest(root.path()), 1);
+    const std::string said = GetCapturedStderr();
+    expect_contains(said, "WARNING: checkpoint " + (root / "0000000002").string() + " is damaged");
+    expect_contains(said, each.says);
+    // Retention trusts nothing newer that is damaged.
+    CaptureStderr();
+    retain_checkpoints(root.path(), 1);
+    expect_contains(GetCapturedStderr(), "older ones are kept");
+    EXPECT_EQ(names_in(root.path()).size(), 2u);
+    // A new save of the damaged step replaces it.
+    save(root.path(), 2);
+    EXPECT_EQ(newest(root.path()), 2);
+  }
+}
+
+TEST(CheckpointDir, WithoutCompleteItIsNoCheckpoint) {
+  const Scratch root;
+  save(root.path(), 1);
+  save(root.path(), 2);
+  fs::remove(root / "0000000002/COMPLETE");
+  EXPECT_EQ(newest(root.path()), 1);
+  expect_contains(*checkpoint_problem(root / "0000000002", Verify::kSizes), "no COMPLETE");
+  fs::create_directory(root / "notes");
+  fs::create_directory(root / ".tmp-7");
+  clean_checkpoints(root.path());
+  EXPECT_EQ(names_in(root.path()), (std::vector<std::string>{"0000000001", "notes"}));
+}
+
+TEST(CheckpointDir, NoneSoundIsAnErrorNotAFreshStart) {
+  const Scratch root;
+  save(root.path(), 1);
+  damage(root / "0000000001/model.safetensors", 3, '!');
+  CaptureStderr();
+  expect_contains(error_of([&] { newest_checkpoint(root.path()); }), "none of the 1 checkpoints in");
+  GetCapturedStderr();
+}
+
+TEST(CheckpointDir, KeepsTheNewest) {
+  const Scratch root;
+  for (int64_t step = 1; step <= 5; ++step) save(root.path(), step);
+  retain_checkpoints(root.path(), 2);
+  EXPECT_EQ(names_in(root.path()), (std::vector<std::string>{"0000000004", "0000000005"}));
+  expect_contains(error_of([&] { retain_checkpoints(root.path(), 0); }), "at least 1");
+}
+
+TEST(CheckpointDir, ASoundCheckpointIsNotWrittenAgain) {
+  const Scratch root;
+  save(root.path(), 1);
+  write_checkpoint(root.path(), 1, [](CheckpointFiles&) { FAIL() << "written again"; });
+  EXPECT_EQ(newest(root.path()), 1);
+}
+
+TEST(CheckpointDir, RealFullAndReadOnlyDisks) {
+  const Scratch disk;
+  if (::mount("tmpfs", disk.path().c_str(), "tmpfs", 0, "size=64k") != 0) GTEST_SKIP() << "mounting a small disk is not allowed here";
+  save(disk.path(), 1);
+  expect_contains(error_of([&] { save(disk.path(), 2, 1 << 20); }), "no space left on the disk");
+  EXPECT_EQ(newest(disk.path()), 1);
+  EXPECT_EQ(names_in(disk.path()), std::vector<std::string>{"0000000001"});
+  save(disk.path(), 2);
+  EXPECT_EQ(::mount("tmpfs", disk.path().c_str(), "tmpfs", MS_REMOUNT | MS_RDONLY, ""), 0);
+  expect_contains(error_of([&] { save(disk.path(), 3); }), "read-only");
+  EXPECT_EQ(newest(disk.path()), 2);
+  ::umount(disk.path().c_str());
+}
+
+}  // namespace
+}  // namespace darope
