@@ -36,8 +36,10 @@ class Checker final : public nlohmann::json_sax<Json> {
     return true;
   }
   bool parse_error(size_t position, const std::string&, const nlohmann::detail::exception& e) override {
-    const std::string_view what = e.what();                 // "[json.exception.parse_error.101] parse error at ...: why"
-    fail(fmt::format("not JSON at byte {}: {}", position, what.substr(what.find("] ") + 2)));
+    // "[json.exception.parse_error.101] parse error at ...: why; last read: '...'", whose end may be no text at all
+    const std::string_view what = e.what();
+    const size_t start = what.find("] ") + 2;
+    fail(fmt::format("not JSON at byte {}: {}", position, what.substr(start, what.find("; last read") - start)));
   }
 
  private:

@@ -112,7 +112,7 @@ std::filesystem::path new_file_in(const std::filesystem::path& folder) {
 
 EventFile::EventFile(const std::filesystem::path& folder, std::optional<int64_t> resumed_from) : file_(new_file_in(folder)) {
   add(events::file_version(now()));
-  if (resumed_from) add(events::session_start(now(), *resumed_from));
+  if (resumed_from) add(events::session_start(now(), *resumed_from + 1));      // readers drop this step and all later ones
 }
 void EventFile::scalars(int64_t step, const std::vector<std::pair<std::string, double>>& values) { add(events::scalars(now(), step, values)); }
 void EventFile::hparams_start(const std::map<std::string, HParam>& hparams, const std::string& group) {
