@@ -159,7 +159,7 @@ class Encoding(nn.Module):
         return f"{self.name}, d_model={d_model}, heads={heads}, kv_heads={kv_heads}, head_dim={head_dim}, train_length={train_length}, layout={layout}"
 
     def _encode(self, q: Tensor, k: Tensor, x: Tensor | None, positions: Tensor | None, start: int) -> tuple[Tensor, Tensor]:
-        if x is not None and torch.is_autocast_enabled(q.device.type):
+        if x is not None and q.device.type in ("cpu", "cuda") and torch.is_autocast_enabled(q.device.type):
             x = x.to(q.dtype)  # norms leave x in float32 where projections give bfloat16
         return torch.ops.darope.encode(self.name, self.shape, self.half, self._parameters_in_order(), q, k, x, self._default_positions(positions, q, start))
 

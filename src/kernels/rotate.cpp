@@ -51,9 +51,22 @@ inline void position_angle(double angle, float& sine, float& cosine) {
   sin_cos(float(angle - turn * std::rint(angle / turn)), sine, cosine);
 }
 
+// Loops over slow bands begin and end on a whole vector: no band is left to be done one by one, and what one loop stores
+// the next can load without a stall. What lies behind the last band is never used.
+constexpr int64_t kVector = 16;
+
 template <class C> struct Angles {
-  alignas(64) C cosine[kMaxBands];
-  alignas(64) C sine[kMaxBands];
+  alignas(64) C cosine[kMaxBands + kVector];
+  alignas(64) C sine[kMaxBands + kVector];
+};
+
+// L theta_j of the slow bands, zero for the fast ones and behind the last.
+template <class C> struct Factors {
+  alignas(64) C value[kMaxBands + kVector];
+  explicit Factors(const Bands& b) {
+    std::fill_n(value, b.count + kVector, C(0));
+    for (int64_t j = b.fast; j < b.count; ++j) value[j] = C(b.length * b.theta[j]);
+  }
 };
 
 template <class C> inline void turn_by_position(const Bands& b, double position, Angles<C>& angles) {
@@ -66,9 +79,19 @@ template <class C> inline void turn_by_position(const Bands& b, double position,
   for (int64_t j = b.fast; j < b.count; ++j) angles.cosine[j] = C(b.scale), angles.sine[j] = 0;
 }
 
-template <class C> inline void turn_by_share(const Bands& b, const C* length_theta, const C* share, bool per_band, Angles<C>& angles) {
-  const int64_t slow = b.count - b.fast;
-  for (int64_t j = 0; j < slow; ++j) sin_cos((per_band ? share[j] : share[0]) * length_theta[j], angles.sine[b.fast + j], angles.cosine[b.fast + j]);
+// The slow bands of one head; the fast ones keep what `angles` has.
+template <class C> inline void turn_by_share(const Bands& b, const Factors<C>& factors, const C* share, bool per_band, Angles<C>& angles) {
+  if (per_band) {
+    for (int64_t j = b.fast; j < b.count; ++j) sin_cos(share[j - b.fast] * factors.value[j], angles.sine[j], angles.cosine[j]);
+    return;
+  }
+  for (int64_t first = b.fast / kVector * kVector; first < b.count; first += kVector)
+    for (int64_t j = first; j < first + kVector; ++j) {
+      C sine, cosine;
+      sin_cos(share[0] * factors.value[j], sine, cosine);
+      angles.sine[j] = j < b.fast ? angles.sine[j] : sine;
+      angles.cosine[j] = j < b.fast ? angles.cosine[j] : cosine;
+    }
 }
 
 // R(angle) on one head; with a negative sine, its inverse.
@@ -86,12 +109,13 @@ template <class T, class C> inline void rotate_head(const Bands& b, const T* __r
 
 // The inverse rotation of a gradient, and d loss / d angle of every band added up in `turn`.
 template <class T, class C>
-inline void rotate_head_back(const Bands& b, const T* __restrict y, const T* __restrict grad, T* __restrict out, const Angles<C>& angles, C* __restrict turn) {
+inline void rotate_head_back(const Bands& b, const T* __restrict in, const T* __restrict grad, T* __restrict out, const Angles<C>& angles, C* __restrict turn) {
   const auto pair = [&](int64_t first, int64_t second, int64_t j) {
     const C g1 = load(grad[first]), g2 = load(grad[second]), c = angles.cosine[j], s = angles.sine[j];
-    store(out[first], g1 * c + g2 * s);
-    store(out[second], g2 * c - g1 * s);
-    turn[j] += C(load(y[first])) * g2 - C(load(y[second])) * g1;
+    const C d1 = g1 * c + g2 * s, d2 = g2 * c - g1 * s;
+    store(out[first], d1);
+    store(out[second], d2);
+    turn[j] += C(load(in[first])) * d2 - C(load(in[second])) * d1;
   };
   if (b.layout == Layout::interleaved)
     for (int64_t j = 0; j < b.count; ++j) pair(2 * j, 2 * j + 1, j);
@@ -103,10 +127,6 @@ template <class T> inline T* at(const Heads<T>& x, int64_t batch, int64_t token,
   return x.data + batch * x.batch + token * x.token + head * x.head;
 }
 
-template <class C> inline void slow_factors(const Bands& b, C* length_theta) {
-  for (int64_t j = b.fast; j < b.count; ++j) length_theta[j - b.fast] = C(b.length * b.theta[j]);
-}
-
 template <class C> inline C sigmoid(C x) { return 1 / (1 + std::exp(-x)); }
 
 template <class T> inline void rotate(const Forward<T>& p, int64_t first, int64_t last) {
@@ -114,8 +134,7 @@ template <class T> inline void rotate(const Forward<T>& p, int64_t first, int64_
   const Bands& b = p.bands;
   const int64_t group = b.q_heads / b.k_heads, slow = b.count - b.fast, shares = p.coordinate.per_band ? slow : 1;
   Angles<C> angles;
-  C length_theta[kMaxBands];
-  slow_factors(b, length_theta);
+  const Factors<C> factors(b);
   for (int64_t token = first; token < last; ++token) {
     const int64_t batch = token / b.tokens, t = token % b.tokens;
     const int64_t place = batch * b.position_stride + t;
@@ -128,7 +147,7 @@ template <class T> inline void rotate(const Forward<T>& p, int64_t first, int64_
         const C logit = p.coordinate.logit[token * b.k_heads + h];
         C* share = p.coordinate.share + (token * b.k_heads + h) * shares;
         for (int64_t j = 0; j < shares; ++j) share[j] = sigmoid(logit + (p.coordinate.alpha ? p.coordinate.alpha[h * shares + j] * prior : 0));
-        turn_by_share(b, length_theta, share, p.coordinate.per_band, angles);
+        turn_by_share(b, factors, share, p.coordinate.per_band, angles);
       }
       for (int64_t g = h * group; g < (h + 1) * group; ++g) rotate_head(b, at(p.q, batch, t, g), at(p.q_out, batch, t, g), angles);
       rotate_head(b, at(p.k, batch, t, h), at(p.k_out, batch, t, h), angles);
@@ -141,23 +160,26 @@ template <class T> inline void rotate_backward(const Backward<T>& p, int64_t fir
   const Bands& b = p.bands;
   const int64_t group = b.q_heads / b.k_heads, slow = b.count - b.fast, shares = p.coordinate.per_band ? slow : 1;
   Angles<C> angles;
-  C length_theta[kMaxBands], turn[kMaxBands];
-  slow_factors(b, length_theta);
+  const Factors<C> factors(b);
+  alignas(64) C turn[kMaxBands];
   for (int64_t token = first; token < last; ++token) {
     const int64_t batch = token / b.tokens, t = token % b.tokens;
     turn_by_position(b, b.positions[batch * b.position_stride + t], angles);
     for (int64_t h = 0; h < b.k_heads; ++h) {
       const C* share = p.coordinate.share + (token * b.k_heads + h) * shares;
-      turn_by_share(b, length_theta, share, p.coordinate.per_band, angles);
+      turn_by_share(b, factors, share, p.coordinate.per_band, angles);
       std::fill_n(turn, b.count, C(0));
       for (int64_t g = h * group; g < (h + 1) * group; ++g)
-        rotate_head_back(b, at(p.q_out, batch, t, g), at(p.q_grad_out, batch, t, g), at(p.q_grad, batch, t, g), angles, turn);
-      rotate_head_back(b, at(p.k_out, batch, t, h), at(p.k_grad_out, batch, t, h), at(p.k_grad, batch, t, h), angles, turn);
+        rotate_head_back(b, at(p.q, batch, t, g), at(p.q_grad_out, batch, t, g), at(p.q_grad, batch, t, g), angles, turn);
+      rotate_head_back(b, at(p.k, batch, t, h), at(p.k_grad_out, batch, t, h), at(p.k_grad, batch, t, h), angles, turn);
       C* grad = p.logit_grad + (token * b.k_heads + h) * shares;
-      std::fill_n(grad, shares, C(0));
-      for (int64_t j = 0; j < slow; ++j) {
-        const int64_t i = p.coordinate.per_band ? j : 0;
-        grad[i] += turn[b.fast + j] * length_theta[j] * share[i] * (1 - share[i]);
+      if (p.coordinate.per_band) {
+        for (int64_t j = 0; j < slow; ++j) grad[j] = turn[b.fast + j] * factors.value[b.fast + j] * share[j] * (1 - share[j]);
+      } else {
+        C sum = 0;
+#pragma omp simd reduction(+ : sum)
+        for (int64_t j = 0; j < b.count; ++j) sum += turn[j] * factors.value[j];
+        grad[0] = sum * share[0] * (1 - share[0]);
       }
     }
   }

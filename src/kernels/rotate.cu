@@ -107,16 +107,17 @@ template <class T, int Width> __device__ void rotate_head(const T* in, T* out, c
 }
 
 template <class T, int Width>
-__device__ void rotate_head_back(const T* y, const T* grad, T* out, const Bands& b, const Turn<Compute<T>, Width>& turn, Compute<T>* angle_grad) {
+__device__ void rotate_head_back(const T* in, const T* grad, T* out, const Bands& b, const Turn<Compute<T>, Width>& turn, Compute<T>* angle_grad) {
   using C = Compute<T>;
   Pairs<T, Width> g, kept;
   g.fetch(grad, b, turn.band);
-  kept.fetch(y, b, turn.band);
+  kept.fetch(in, b, turn.band);
   for (int i = 0; i < Width; ++i) {
     const C g1 = load(g.first[i]), g2 = load(g.second[i]);
-    angle_grad[i] += C(load(kept.first[i])) * g2 - C(load(kept.second[i])) * g1;
-    store(g.first[i], g1 * turn.cosine[i] + g2 * turn.sine[i]);
-    store(g.second[i], g2 * turn.cosine[i] - g1 * turn.sine[i]);
+    const C d1 = g1 * turn.cosine[i] + g2 * turn.sine[i], d2 = g2 * turn.cosine[i] - g1 * turn.sine[i];
+    angle_grad[i] += C(load(kept.first[i])) * d2 - C(load(kept.second[i])) * d1;
+    store(g.first[i], d1);
+    store(g.second[i], d2);
   }
   g.put(out, b, turn.band);
 }
@@ -167,8 +168,8 @@ template <class T, int Width> __global__ void rotate_backward_kernel(const __gri
       turn.aim(b, b.positions[batch * b.position_stride + t], share);
       C angle_grad[Width] = {};
       for (int64_t q = h * group_heads; q < (h + 1) * group_heads; ++q)
-        rotate_head_back<T, Width>(head_of(p.q_out, batch, t, q), head_of(p.q_grad_out, batch, t, q), head_of(p.q_grad, batch, t, q), b, turn, angle_grad);
-      rotate_head_back<T, Width>(head_of(p.k_out, batch, t, h), head_of(p.k_grad_out, batch, t, h), head_of(p.k_grad, batch, t, h), b, turn, angle_grad);
+        rotate_head_back<T, Width>(head_of(p.q, batch, t, q), head_of(p.q_grad_out, batch, t, q), head_of(p.q_grad, batch, t, q), b, turn, angle_grad);
+      rotate_head_back<T, Width>(head_of(p.k, batch, t, h), head_of(p.k_grad_out, batch, t, h), head_of(p.k_grad, batch, t, h), b, turn, angle_grad);
       for (int i = 0; i < Width; ++i) {
         const int64_t j = turn.band + i - b.fast;
         if (j < 0) continue;
@@ -217,7 +218,7 @@ template <class T> void rotate_cuda(const Forward<T>& p, void* stream) {
 }
 
 template <class T> void rotate_cuda(const Backward<T>& p, void* stream) {
-  const bool four = p.bands.count % 4 == 0 && wide(p.q_out) && wide(p.k_out) && wide(p.q_grad_out) && wide(p.k_grad_out) && wide(p.q_grad) && wide(p.k_grad);
+  const bool four = p.bands.count % 4 == 0 && wide(p.q) && wide(p.k) && wide(p.q_grad_out) && wide(p.k_grad_out) && wide(p.q_grad) && wide(p.k_grad);
   const Grid grid = grid_for(p.bands, four ? 4 : 1);
   const auto kernel = four ? rotate_backward_kernel<T, 4> : rotate_backward_kernel<T, 1>;
   kernel<<<grid.blocks, grid.threads, grid.threads * sizeof(Compute<T>), static_cast<cudaStream_t>(stream)>>>(p);

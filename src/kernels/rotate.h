@@ -59,12 +59,12 @@ template <class T> struct Forward {
   Heads<T> q_out, k_out;
 };
 
-// Gradient of Forward with a coordinate. The cross product of a pair with its gradient does not change under rotation,
-// so the rotated q and k, which attention keeps anyway, serve as well as the inputs.
+// Gradient of Forward with a coordinate. The angle's gradient is the cross product of a pair with its gradient, which does
+// not change under rotation: the inputs are taken, since the rotated q and k have been rounded.
 template <class T> struct Backward {
   Bands bands;
   Coordinate<Compute<T>> coordinate;
-  Heads<const T> q_out, k_out, q_grad_out, k_grad_out;
+  Heads<const T> q, k, q_grad_out, k_grad_out;
   Heads<T> q_grad, k_grad;
   Compute<T>* logit_grad = nullptr;             // like share
 };

@@ -91,10 +91,10 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> rotate_learned_with(Run&& run, const 
 
 // dq, dk and d logit (shaped like share).
 template <class... Types, class Run>
-std::tuple<Tensor, Tensor, Tensor> rotate_learned_backward_with(Run&& run, const Tensor& q_grad_in, const Tensor& k_grad_in, const Tensor& q_out_in, const Tensor& k_out_in,
+std::tuple<Tensor, Tensor, Tensor> rotate_learned_backward_with(Run&& run, const Tensor& q_grad_in, const Tensor& k_grad_in, const Tensor& q_in, const Tensor& k_in,
                                                                 const Tensor& share, const Tensor& positions_in, at::ArrayRef<double> theta, int64_t fast, double length,
                                                                 bool half) {
-  const Tensor q_grad = readable(q_grad_in), k_grad = readable(k_grad_in), q_out = readable(q_out_in), k_out = readable(k_out_in);
+  const Tensor q_grad = readable(q_grad_in), k_grad = readable(k_grad_in), q = readable(q_in), k = readable(k_in);
   const Tensor positions = positions_in.contiguous(), share_in = share.contiguous();
   const Tensor dq = contiguous_like(q_grad), dk = contiguous_like(k_grad), dlogit = at::empty(share.sizes(), share.options());
   if (q_grad.numel() == 0) return {dq, dk, dlogit.zero_()};
@@ -103,7 +103,7 @@ std::tuple<Tensor, Tensor, Tensor> rotate_learned_backward_with(Run&& run, const
   with_type<Types...>(q_grad.scalar_type(), [&](auto type) {
     using T = decltype(type);
     using C = kernels::Compute<T>;
-    kernels::Backward<T> p{bands, {}, heads<const T>(q_out), heads<const T>(k_out), heads<const T>(q_grad), heads<const T>(k_grad), heads<T>(dq), heads<T>(dk), data<C>(dlogit)};
+    kernels::Backward<T> p{bands, {}, heads<const T>(q), heads<const T>(k), heads<const T>(q_grad), heads<const T>(k_grad), heads<T>(dq), heads<T>(dk), data<C>(dlogit)};
     p.coordinate.share = data<C>(share_in);
     p.coordinate.per_band = share.dim() == 4;
     run(p);

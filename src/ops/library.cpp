@@ -7,7 +7,7 @@ TORCH_LIBRARY(darope, m) {
       "rotate_learned(Tensor q, Tensor k, Tensor x, Tensor w, Tensor? alpha, Tensor? shift, Tensor positions, float[] theta, int fast,"
       " float length, bool half) -> (Tensor q, Tensor k, Tensor share, Tensor prior)");
   m.def(
-      "rotate_learned_backward(Tensor q_grad, Tensor k_grad, Tensor q_out, Tensor k_out, Tensor x, Tensor w, Tensor? alpha, Tensor share,"
+      "rotate_learned_backward(Tensor q_grad, Tensor k_grad, Tensor q, Tensor k, Tensor x, Tensor w, Tensor? alpha, Tensor share,"
       " Tensor prior, Tensor positions, float[] theta, int fast, float length, bool half)"
       " -> (Tensor q, Tensor k, Tensor x, Tensor w, Tensor alpha, Tensor shift)");
 }

@@ -83,17 +83,19 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> rotate_learned(const Tensor& q, const
   return {turn(q, for_queries(cosine, q, k), for_queries(sine, q, k), half), turn(k, cosine, sine, half), share, prior};
 }
 
-std::tuple<Tensor, Tensor, Tensor> rotate_learned_backward(const Tensor& q_grad, const Tensor& k_grad, const Tensor& q_out, const Tensor& k_out, const Tensor& share,
+std::tuple<Tensor, Tensor, Tensor> rotate_learned_backward(const Tensor& q_grad, const Tensor& k_grad, const Tensor& q, const Tensor& k, const Tensor& share,
                                                            const Tensor& positions, at::ArrayRef<double> theta, int64_t fast, double length, bool half) {
-  const auto [cosine, sine] = angles(share, k_out, positions, theta, fast, length);
-  const auto angle_grad = [&](const Tensor& y, const Tensor& grad) {                          // the cross product, [B, T, H, d/2]
-    const Tensor a = pairs(y, half), b = pairs(grad, half);
+  const at::ScalarType type = share.scalar_type();
+  const auto [cosine, sine] = angles(share, k, positions, theta, fast, length);
+  const Tensor dq = turn(q_grad.to(type), for_queries(cosine, q, k), -for_queries(sine, q, k), half), dk = turn(k_grad.to(type), cosine, -sine, half);
+  const auto angle_grad = [&](const Tensor& x, const Tensor& grad) {                          // the cross product, [B, T, H, d/2]
+    const Tensor a = pairs(x, half), b = pairs(grad, half);
     return a.select(-1, 0) * b.select(-1, 1) - a.select(-1, 1) * b.select(-1, 0);
   };
-  const Tensor from_q = angle_grad(q_out, q_grad).unflatten_symint(2, {k_out.sym_size(2), -1}).sum(3);
-  Tensor dlogit = (from_q + angle_grad(k_out, k_grad)).slice(-1, fast) * (band_tensor(theta, positions).slice(0, fast) * length).to(share.scalar_type());
+  const Tensor from_q = angle_grad(q, dq).unflatten_symint(2, {k.sym_size(2), -1}).sum(3);
+  Tensor dlogit = (from_q + angle_grad(k, dk)).slice(-1, fast) * (band_tensor(theta, positions).slice(0, fast) * length).to(type);
   if (share.dim() == 3) dlogit = dlogit.sum(-1);
-  return {turn(q_grad, for_queries(cosine, q_out, k_out), -for_queries(sine, q_out, k_out), half), turn(k_grad, cosine, -sine, half), dlogit * share * (1 - share)};
+  return {dq.to(q.scalar_type()), dk.to(k.scalar_type()), dlogit * share * (1 - share)};
 }
 
 }  // namespace plain

@@ -11,8 +11,8 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> rotate_learned(const Tensor& q, const
                                                           const std::optional<Tensor>& shift, const Tensor& positions, at::ArrayRef<double> theta, int64_t fast,
                                                           double length, bool half);
 
-// Gradients of q, k and the logit (shaped like share), from the rotated q and k.
-std::tuple<Tensor, Tensor, Tensor> rotate_learned_backward(const Tensor& q_grad, const Tensor& k_grad, const Tensor& q_out, const Tensor& k_out, const Tensor& share,
+// Gradients of q, k and the logit (shaped like share).
+std::tuple<Tensor, Tensor, Tensor> rotate_learned_backward(const Tensor& q_grad, const Tensor& k_grad, const Tensor& q, const Tensor& k, const Tensor& share,
                                                            const Tensor& positions, at::ArrayRef<double> theta, int64_t fast, double length, bool half);
 
 }  // namespace darope::ops::plain

@@ -68,16 +68,16 @@ Outputs learned_meta(const Tensor& q, const Tensor& k, const Tensor& x, const Te
           at::empty_symint(positions.sym_sizes(), options)};
 }
 
-LearnedGrads backward_plain(const Tensor& q_grad, const Tensor& k_grad, const Tensor& q_out, const Tensor& k_out, const Tensor& x, const Tensor& w, const Maybe& alpha,
+LearnedGrads backward_plain(const Tensor& q_grad, const Tensor& k_grad, const Tensor& q, const Tensor& k, const Tensor& x, const Tensor& w, const Maybe& alpha,
                             const Tensor& share, const Tensor& prior, const Tensor& positions, at::ArrayRef<double> theta, int64_t fast, double length, bool half) {
-  const auto [dq, dk, dlogit] = plain::rotate_learned_backward(q_grad, k_grad, q_out, k_out, share, positions, theta, fast, length, half);
+  const auto [dq, dk, dlogit] = plain::rotate_learned_backward(q_grad, k_grad, q, k, share, positions, theta, fast, length, half);
   return from_logit_grad(dq, dk, dlogit, x, w, alpha, prior);
 }
 
-LearnedGrads backward_cpu(const Tensor& q_grad, const Tensor& k_grad, const Tensor& q_out, const Tensor& k_out, const Tensor& x, const Tensor& w, const Maybe& alpha,
+LearnedGrads backward_cpu(const Tensor& q_grad, const Tensor& k_grad, const Tensor& q, const Tensor& k, const Tensor& x, const Tensor& w, const Maybe& alpha,
                           const Tensor& share, const Tensor& prior, const Tensor& positions, at::ArrayRef<double> theta, int64_t fast, double length, bool half) {
-  if (q_grad.scalar_type() == at::kHalf) return backward_plain(q_grad, k_grad, q_out, k_out, x, w, alpha, share, prior, positions, theta, fast, length, half);
-  const auto [dq, dk, dlogit] = rotate_learned_backward_with<double, float, kernels::bfloat16>([](const auto& p) { run_cpu(p); }, q_grad, k_grad, q_out, k_out, share, positions,
+  if (q_grad.scalar_type() == at::kHalf) return backward_plain(q_grad, k_grad, q, k, x, w, alpha, share, prior, positions, theta, fast, length, half);
+  const auto [dq, dk, dlogit] = rotate_learned_backward_with<double, float, kernels::bfloat16>([](const auto& p) { run_cpu(p); }, q_grad, k_grad, q, k, share, positions,
                                                                                                theta, fast, length, half);
   return from_logit_grad(dq, dk, dlogit, x, w, alpha, prior);
 }
@@ -92,13 +92,13 @@ LearnedGrads backward_meta(const Tensor& q_grad, const Tensor& k_grad, const Ten
 using BackwardSignature = LearnedGrads(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Maybe&, const Tensor&, const Tensor&,
                                        const Tensor&, at::ArrayRef<double>, int64_t, double, bool);
 
-LearnedGrads backward_autograd(const Tensor& q_grad, const Tensor& k_grad, const Tensor& q_out, const Tensor& k_out, const Tensor& x, const Tensor& w, const Maybe& alpha,
+LearnedGrads backward_autograd(const Tensor& q_grad, const Tensor& k_grad, const Tensor& q, const Tensor& k, const Tensor& x, const Tensor& w, const Maybe& alpha,
                                const Tensor& share, const Tensor& prior, const Tensor& positions, at::ArrayRef<double> theta, int64_t fast, double length, bool half) {
   TORCH_CHECK(!at::GradMode::is_enabled() || !(q_grad.requires_grad() || k_grad.requires_grad()),
               "rotate_learned has no second derivative; use torch.autograd.grad without create_graph");
   at::AutoDispatchBelowADInplaceOrView below;
   static const auto op = c10::Dispatcher::singleton().findSchemaOrThrow("darope::rotate_learned_backward", "").typed<BackwardSignature>();
-  return op.call(q_grad, k_grad, q_out, k_out, x, w, alpha, share, prior, positions, theta, fast, length, half);
+  return op.call(q_grad, k_grad, q, k, x, w, alpha, share, prior, positions, theta, fast, length, half);
 }
 
 class RotateLearned : public torch::autograd::Function<RotateLearned> {
@@ -108,7 +108,7 @@ class RotateLearned : public torch::autograd::Function<RotateLearned> {
     at::AutoDispatchBelowADInplaceOrView below;
     auto [q_out, k_out, share, prior] = rotate_learned(q, k, x, w, alpha, shift, positions, theta, fast, length, half);
     context->mark_non_differentiable({share, prior});
-    context->save_for_backward({q_out, k_out, x, w, alpha.value_or(Tensor()), share, prior, positions});
+    context->save_for_backward({q, k, x, w, alpha.value_or(Tensor()), share, prior, positions});
     context->saved_data["theta"] = theta;
     context->saved_data["fast"] = fast;
     context->saved_data["length"] = length;

@@ -1,0 +1,223 @@
+"""What every encoding must do. The suite runs over the registry: a new encoding is tested by being listed."""
+
+import pytest
+import torch
+from conftest import LEARNED, NAMES, ROTARY, SIZES, inputs, make
+
+import darope
+
+DTYPES = [torch.float64, torch.float32, torch.bfloat16]
+GROUPED = {str(row["name"]) for row in darope.encodings() if row["grouped_heads"]}
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("name", NAMES)
+def test_shape_dtype_and_finiteness(name, dtype, device):
+    q, k, v, x = inputs(dtype=dtype, device=device)
+    out = make(name, dtype, device).attend(q, k, v, x)
+    assert out.shape == q.shape and out.dtype == dtype and torch.isfinite(out).all()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_low_precision_follows_float64(name, device):
+    q, k, v, x = inputs(tokens=40, device=device)
+    exact = make(name, device=device).attend(q, k, v, x)
+    for dtype, tolerance in ((torch.float32, 2e-5), (torch.bfloat16, 6e-2)):
+        got = make(name, dtype, device).attend(*(t.to(dtype) for t in (q, k, v, x)))
+        assert (got.double() - exact).abs().max() < tolerance
+
+
+@pytest.mark.parametrize("length", [10, 16, 24], ids=["below L", "at L", "beyond L"])
+@pytest.mark.parametrize("name", NAMES)
+def test_decoding_with_a_cache_equals_one_pass(name, length, device):
+    module = make(name, device=device)
+    q, k, v, x = inputs(tokens=length, device=device)
+    whole = module.attend(q, k, v, x)
+    for chunks in ([1] * length, [length - 1, 1], [3, length - 3]):
+        cache, parts, start = module.new_cache(2, length), [], 0
+        for size in chunks:
+            part = slice(start, start + size)
+            parts.append(module.attend(q[:, part], k[:, part], v[:, part], x[:, part], cache=cache))
+            start += size
+        assert cache.length == length
+        assert (torch.cat(parts, 1) - whole).abs().max() < 1e-12
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_future_does_not_reach_the_past(name, device):
+    module = make(name, device=device)
+    q, k, v, x = inputs(tokens=20, device=device)
+    before = module.attend(q, k, v, x)
+    for t in (0, 7, 19):
+        changed = [tensor.clone() for tensor in (q, k, v, x)]
+        for tensor in changed:
+            tensor[:, t] += 1
+        after = module.attend(*changed)
+        assert torch.equal(before[:, :t], after[:, :t])
+        assert not torch.equal(before[:, t:], after[:, t:])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_positions_by_row_and_by_batch(name, device):
+    module = make(name, device=device)
+    q, k, v, x = inputs(tokens=6, device=device)
+    packed = torch.tensor([[0, 1, 2, 0, 1, 2], [4, 5, 6, 7, 40, 41]], device=device)  # two documents; a jump beyond L
+    both = module.attend(q, k, v, x, packed)
+    for row in range(2):
+        alone = module.attend(*(t[row : row + 1] for t in (q, k, v, x)), packed[row])
+        assert (both[row : row + 1] - alone).abs().max() < 1e-12
+    default = module.attend(q, k, v, x)
+    for positions in (torch.arange(6), torch.arange(6, dtype=torch.int32), torch.arange(6, dtype=torch.float32)):
+        assert torch.equal(default, module.attend(q, k, v, x, positions.to(device)))
+
+
+@pytest.mark.parametrize("shape", [(2, 1), (1, 13), (0, 5), (3, 0)], ids=str)
+@pytest.mark.parametrize("name", NAMES)
+def test_awkward_shapes(name, shape, device):
+    batch, tokens = shape
+    module = make(name, device=device)
+    q, k, v, x = inputs(batch, tokens, device=device, grad=True)
+    out = module.attend(q, k, v, x)
+    assert out.shape == (batch, tokens, 2, 8)
+    out.sum().backward()
+    assert q.grad is not None and torch.isfinite(q.grad).all()
+
+
+@pytest.mark.parametrize("layout", ["interleaved", "half"])
+@pytest.mark.parametrize("width", [2, 6, 24])
+@pytest.mark.parametrize("name", NAMES)
+def test_odd_head_widths(name, width, layout, device):
+    module = make(name, device=device, head_dim=width, layout=layout)
+    q, k, v, x = inputs(tokens=7, head_dim=width, device=device)
+    out = module.attend(q, k, v, x)
+    assert out.shape == q.shape and torch.isfinite(out).all()
+
+
+@pytest.mark.parametrize("name", ROTARY)
+def test_layouts_differ_by_a_permutation(name, device):
+    """Half-split on channels permuted evens-first equals interleaved."""
+    order = torch.cat([torch.arange(0, 8, 2), torch.arange(1, 8, 2)]).to(device)
+    q, k, _, x = inputs(device=device)
+    interleaved, half = make(name, device=device)(q, k, x), make(name, device=device, layout="half")(q[..., order], k[..., order], x)
+    for a, b in zip(interleaved, half):
+        assert (a[..., order] - b).abs().max() < 1e-12
+
+
+@pytest.mark.parametrize("name", ROTARY)
+def test_strided_inputs(name, device):
+    """q and k as slices of one packed projection, as most models have them."""
+    module = make(name, device=device)
+    packed = torch.randn(2, 5, 3, 2, 8, dtype=torch.float64, device=device)
+    _, _, _, x = inputs(device=device)
+    q, k, _ = packed.unbind(2)
+    for got, expected in zip(module(q, k, x), module(q.contiguous(), k.contiguous(), x)):
+        assert torch.equal(got, expected) and (got.is_contiguous() or name == "nope")
+    wide = q.transpose(-1, -2).contiguous().transpose(-1, -2)  # channels not contiguous
+    assert torch.equal(module(wide, k, x)[0], module(q, k, x)[0])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_fewer_key_heads(name, device):
+    sizes = dict(heads=4, kv_heads=2, d_model=16)
+    if name not in GROUPED:
+        with pytest.raises(ValueError, match="as many key as query heads"):
+            make(name, device=device, **sizes)
+        return
+    module = make(name, device=device, **sizes)
+    q, k, v, x = inputs(heads=4, kv_heads=2, device=device)
+    out = module.attend(q, k, v, x)
+    # As many key heads as queries, each key head written twice, gives the same.
+    full = make(name, device=device, heads=4, d_model=16)
+    with torch.no_grad():
+        for target, source in zip(full.parameters(), module.parameters()):
+            target.copy_(source.repeat_interleave(2, 0))
+    expected = full.attend(q, k.repeat_interleave(2, 2), v.repeat_interleave(2, 2), x)
+    assert (out - expected).abs().max() < 1e-12
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_parameter_and_input_gets_a_gradient(name, device):
+    module = make(name, device=device)
+    q, k, v, x = inputs(tokens=9, device=device, grad=True)
+    module.attend(q, k, v, x).square().sum().backward()
+    for parameter_name, parameter in module.named_parameters():
+        assert parameter.grad is not None and parameter.grad.abs().max() > 0, parameter_name
+    for tensor in (q, k, v):
+        assert tensor.grad.abs().max() > 0
+    if name in LEARNED:
+        assert x.grad.abs().max() > 0
+
+
+@pytest.mark.parametrize("layout", ["interleaved", "half"])
+@pytest.mark.parametrize("name", NAMES)
+def test_gradcheck(name, layout, device):
+    module = make(name, device=device, layout=layout)
+    q, k, v, x = inputs(batch=1, tokens=4, device=device, grad=True)
+    positions = torch.tensor([0, 3, 15, 21], device=device)
+    names = [n for n, _ in module.named_parameters()]
+
+    def run(q, k, v, x, *parameters):
+        return torch.func.functional_call(Attend(module), {f"module.{n}": p for n, p in zip(names, parameters)}, (q, k, v, x, positions))
+
+    assert torch.autograd.gradcheck(run, (q, k, v, x, *(p.detach().requires_grad_() for p in module.parameters())), check_undefined_grad=False)
+
+
+class Attend(torch.nn.Module):
+    def __init__(self, module):
+        super().__init__()
+        self.module = module
+
+    def forward(self, *arguments):
+        return self.module.attend(*arguments)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_compiles_whole(name, device):
+    torch._dynamo.reset()
+    attend = Attend(make(name, device=device))
+    compiled = torch.compile(attend, fullgraph=True, backend="aot_eager")
+    for tokens in (5, 9, 12):  # the second length makes shapes symbolic
+        q, k, v, x = inputs(tokens=tokens, device=device, grad=True)
+        eager, got = attend(q, k, v, x), compiled(q, k, v, x)
+        assert (eager - got).abs().max() < 1e-12
+        gradient = torch.ones_like(eager)
+        leaves = [q, k, v, *attend.parameters()]
+        for a, b in zip(torch.autograd.grad(eager, leaves, gradient), torch.autograd.grad(got, leaves, gradient)):
+            assert (a - b).abs().max() < 1e-12
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_state_round_trip_and_initial_values(name):
+    torch.manual_seed(3)
+    module = darope.create(name, **SIZES)
+    twin = darope.create(name, **SIZES)
+    twin.load_state_dict(module.state_dict())
+    q, k, v, x = inputs(dtype=torch.float32)
+    assert torch.equal(module.attend(q, k, v, x), twin.attend(q, k, v, x))
+    start = {"alpha": 0.5, "a": 0.5, "u": 0.0, "delta": 0.0, "embedding": 0.0}
+    for parameter_name, parameter in module.named_parameters():
+        if parameter_name in start:
+            assert (parameter == start[parameter_name]).all()
+    if name in LEARNED:
+        assert darope.create(name, d_model=512, heads=64, head_dim=8, train_length=16).w.std().item() == pytest.approx(0.1, rel=0.03)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_mixed_precision_parameters(name, device):
+    """float32 parameters beside bfloat16 activations, as mixed-precision training has them."""
+    q, k, v, x = inputs(dtype=torch.bfloat16, device=device)
+    out = make(name, torch.float32, device).attend(q, k, v, x)
+    assert out.dtype == torch.bfloat16 and torch.isfinite(out).all()
+
+
+def test_parameter_shapes():
+    shapes = {name: {n: tuple(p.shape) for n, p in darope.create(name, d_model=12, heads=4, kv_heads=2, head_dim=8, train_length=16, base=20).named_parameters()}
+              for name in LEARNED}
+    assert shapes["darope"] == {"w": (2, 12), "alpha": (2,)}
+    assert shapes["darope-no-prior"] == shapes["darope-fixed-alpha"] == {"w": (2, 12)}
+    assert shapes["darope-per-band"] == {"w": (2, 12), "alpha": (2, 2)}
+    assert shapes["darope-dynamic"] == {"w": (2, 12), "u": (2, 12), "a": (2,)}
+    assert tuple(darope.create("pope", **SIZES).delta.shape) == (2, 8)
+    assert tuple(darope.create("cope", **SIZES, npos_max=7).embedding.shape) == (7, 8)
+    delta = darope.create("pope", d_model=64, heads=64, head_dim=64, train_length=16, delta_init="uniform").delta
+    assert -2 * torch.pi <= delta.min() < -6.2 and -0.05 < delta.max() <= 0
