@@ -166,8 +166,8 @@ bool is_plain_word(std::string_view text) {
   std::string lower(text);
   for (char& c : lower) c = char(std::tolower(static_cast<unsigned char>(c)));
   const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; };
-  return !lower.empty() && letter(lower[0]) && !kOther.count(lower) &&
-         std::all_of(lower.begin(), lower.end(), [&](char c) { return letter(c) || (c >= '0' && c <= '9') || c == '-' || c == '/' || c == '.'; });
+  const auto inner = [&](char c) { return letter(c) || (c >= '0' && c <= '9') || c == '-' || c == '/' || c == '.'; };
+  return !lower.empty() && letter(lower[0]) && std::all_of(lower.begin(), lower.end(), inner) && !kOther.count(lower);
 }
 
 std::string yaml_value(const Field& field) {
@@ -180,10 +180,12 @@ std::string yaml_value(const Field& field) {
 }  // namespace
 
 void read_yaml(const std::vector<Field>& fields, std::string_view text, const std::string& where) {
-  if (int64_t(text.size()) > kMaxConfigBytes) throw Error(fmt::format("{}: larger than {} bytes, which no config is", where, kMaxConfigBytes));
+  if (int64_t(text.size()) > kMaxConfigBytes)
+    throw Error(fmt::format("{}: larger than {} bytes, which no config is", where, kMaxConfigBytes));
   const Value root = parse_yaml(text, where);
   if (root.kind == Value::Kind::kNull) return;
-  if (root.kind != Value::Kind::kSection) throw Error(fmt::format("{}:{}: a config is a list of `name: value`, not {}", where, root.line, describe(root)));
+  if (root.kind != Value::Kind::kSection)
+    throw Error(fmt::format("{}:{}: a config is a list of `name: value`, not {}", where, root.line, describe(root)));
   assign_section(fields, "", root, where);
 }
 
@@ -198,7 +200,8 @@ void read_overrides(const std::vector<Field>& fields, const std::vector<std::str
     const size_t equals = bare.find('=');
     const std::string key = bare.substr(0, equals), where = fmt::format("'{}' on the command line", argument.substr(0, 100));
     const Field* field = find(fields, key);
-    if (!field && is_section(fields, key)) throw Error(fmt::format("{}: '{}' is a section; set one of its settings, as in {}.NAME=VALUE", where, key, key));
+    if (!field && is_section(fields, key))
+      throw Error(fmt::format("{}: '{}' is a section; set one of its settings, as in {}.NAME=VALUE", where, key, key));
     if (!field) throw Error(where + ": " + unknown_key(fields, key));
     if (equals == std::string::npos) throw Error(fmt::format("{}: '{}' needs a value, as in {}=VALUE", where, key, key));
     if (!seen.insert(key).second) throw Error(fmt::format("{}: '{}' is set twice", where, key));

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <map>
 #include <random>
 
 #include "base/json.h"
@@ -108,7 +109,8 @@ TEST(CheckpointDir, KilledAtEveryCallItStillHasASoundCheckpoint) {
 }
 
 TEST(CheckpointDir, AFailingDiskIsAnErrorAndLosesNothing) {
-  for (const auto& [code, reason] : {std::pair(ENOSPC, "no space left"), std::pair(EROFS, "read-only"), std::pair(EACCES, "permission denied"), std::pair(EIO, "error")}) {
+  const std::map<int, std::string> disks = {{ENOSPC, "no space left"}, {EROFS, "read-only"}, {EACCES, "permission denied"}, {EIO, "error"}};
+  for (const auto& [code, reason] : disks) {
     for (int call = 1;; ++call) {
       const Scratch root;
       save(root.path(), 1);
@@ -162,7 +164,9 @@ TEST(CheckpointDir, DamageIsNoticedAndPassedOverLoudly) {
       {"no such file", [](const fs::path& f) { fs::remove(f / "MANIFEST.json"); }, Verify::kSizes},
       {"not JSON", [](const fs::path& f) { fs::resize_file(f / "MANIFEST.json", 40); }, Verify::kSizes},
       {"not a list of files", [](const fs::path& f) { write_file(f / "MANIFEST.json", "{\"files\": [1]}"); }, Verify::kSizes},
-      {"outside the folder", [](const fs::path& f) { write_file(f / "MANIFEST.json", R"({"files": [{"file": "../x", "bytes": 1, "sha256": ""}]})"); }, Verify::kSizes},
+      {"outside the folder", [](const fs::path& f) {
+         write_file(f / "MANIFEST.json", R"({"files": [{"file": "../x", "bytes": 1, "sha256": ""}]})");
+       }, Verify::kSizes},
   };
   for (const Case& each : cases) {
     const Scratch root;
