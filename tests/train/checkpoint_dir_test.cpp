@@ -99,6 +99,8 @@ TEST(CheckpointDir, KilledAtEveryCallItStillHasASoundCheckpoint) {
       ASSERT_TRUE(finished || status == faults::kDied) << status;
       const int64_t step = newest(root.path());
       EXPECT_TRUE(step == 2 || step == 3) << "killed at call " << call << ", newest is " << step;
+      for (const Checkpoint& each : list_checkpoints(root.path()))
+        EXPECT_EQ(checkpoint_problem(each.folder, Verify::kHashes), std::nullopt) << "killed at call " << call;
       clean_checkpoints(root.path());
       save(root.path(), 3);
       retain_checkpoints(root.path(), 1);
