@@ -84,16 +84,17 @@ std::string CheckpointFiles::manifest() const {
 
 void write_checkpoint(const fs::path& root, int64_t step, const std::function<void(CheckpointFiles&)>& write) {
   const fs::path folder = root / folder_name(step), temporary = root / fmt::format("{}{}", kTemporary, step);
-  if (fs::exists(folder)) {
-    if (!checkpoint_problem(folder, Verify::kHashes)) return;
-    remove_checkpoint(folder);
-  }
   remove_tree(temporary);
   make_directories(temporary);
   try {
     CheckpointFiles files(temporary);
     write(files);
-    write_file(temporary / kManifest, files.manifest());
+    const std::string manifest = files.manifest();
+    if (fs::exists(folder)) {
+      if (!checkpoint_problem(folder, Verify::kHashes) && read_file(folder / kManifest) == manifest) return remove_tree(temporary);
+      remove_checkpoint(folder);
+    }
+    write_file(temporary / kManifest, manifest);
     rename_path(temporary, folder);
     write_file(folder / kComplete, "");
   } catch (...) {
