@@ -153,7 +153,7 @@ void assign_section(const std::vector<Field>& fields, const std::string& prefix,
 Value override_value(const Field& field, const std::string& text, const std::string& where) {
   if (field.string) {
     Value value;
-    value.kind = Value::Kind::kScalar;
+    value.kind = field.optional && text == "null" ? Value::Kind::kNull : Value::Kind::kScalar;
     value.text = text;
     return value;
   }
