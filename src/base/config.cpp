@@ -107,13 +107,14 @@ Value parse_yaml(std::string_view text, const std::string& where) {
 std::string last_part(const std::string& key) { return key.substr(key.rfind('.') + 1); }
 
 // The valid key a person most likely meant: `lr` finds `optim.lr` as surely as `optim.lrr` does.
-std::string unknown_key(const std::vector<Field>& fields, const std::string& key) {
+std::string unknown_key(const std::vector<Field>& fields, const std::string& whole) {
+  const std::string key = whole.substr(0, 100);            // the distance takes time with the length, and no setting is that long
   const auto cost = [&](const Field& field) {
     return std::min(edit_distance(key, field.key), 1 + edit_distance(last_part(key), last_part(field.key)));
   };
   const auto nearest = std::min_element(fields.begin(), fields.end(), [&](const Field& a, const Field& b) { return cost(a) < cost(b); });
   const std::string hint = nearest == fields.end() ? "there are none" : "did you mean '" + nearest->key + "'?";
-  return fmt::format("unknown setting '{}'; {}", key.substr(0, 100), hint);
+  return fmt::format("unknown setting '{}'; {}", key, hint);
 }
 
 const Field* find(const std::vector<Field>& fields, const std::string& key) {
