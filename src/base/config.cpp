@@ -107,13 +107,14 @@ Value parse_yaml(std::string_view text, const std::string& where) {
 std::string last_part(const std::string& key) { return key.substr(key.rfind('.') + 1); }
 
 // The valid key a person most likely meant: `lr` finds `optim.lr` as surely as `optim.lrr` does.
-std::string unknown_key(const std::vector<Field>& fields, const std::string& key) {
+std::string unknown_key(const std::vector<Field>& fields, const std::string& whole) {
+  const std::string key = whole.substr(0, 100);            // the distance takes time with the length, and no setting is that long
   const auto cost = [&](const Field& field) {
     return std::min(edit_distance(key, field.key), 1 + edit_distance(last_part(key), last_part(field.key)));
   };
   const auto nearest = std::min_element(fields.begin(), fields.end(), [&](const Field& a, const Field& b) { return cost(a) < cost(b); });
   const std::string hint = nearest == fields.end() ? "there are none" : "did you mean '" + nearest->key + "'?";
-  return fmt::format("unknown setting '{}'; {}", key.substr(0, 100), hint);
+  return fmt::format("unknown setting '{}'; {}", key, hint);
 }
 
 const Field* find(const std::vector<Field>& fields, const std::string& key) {
@@ -153,7 +154,7 @@ void assign_section(const std::vector<Field>& fields, const std::string& prefix,
 Value override_value(const Field& field, const std::string& text, const std::string& where) {
   if (field.string) {
     Value value;
-    value.kind = Value::Kind::kScalar;
+    value.kind = field.optional && text == "null" ? Value::Kind::kNull : Value::Kind::kScalar;
     value.text = text;
     return value;
   }
@@ -166,8 +167,8 @@ bool is_plain_word(std::string_view text) {
   std::string lower(text);
   for (char& c : lower) c = char(std::tolower(static_cast<unsigned char>(c)));
   const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; };
-  return !lower.empty() && letter(lower[0]) && !kOther.count(lower) &&
-         std::all_of(lower.begin(), lower.end(), [&](char c) { return letter(c) || (c >= '0' && c <= '9') || c == '-' || c == '/' || c == '.'; });
+  const auto inner = [&](char c) { return letter(c) || (c >= '0' && c <= '9') || c == '-' || c == '/' || c == '.'; };
+  return !lower.empty() && letter(lower[0]) && std::all_of(lower.begin(), lower.end(), inner) && !kOther.count(lower);
 }
 
 std::string yaml_value(const Field& field) {
@@ -180,10 +181,12 @@ std::string yaml_value(const Field& field) {
 }  // namespace
 
 void read_yaml(const std::vector<Field>& fields, std::string_view text, const std::string& where) {
-  if (int64_t(text.size()) > kMaxConfigBytes) throw Error(fmt::format("{}: larger than {} bytes, which no config is", where, kMaxConfigBytes));
+  if (int64_t(text.size()) > kMaxConfigBytes)
+    throw Error(fmt::format("{}: larger than {} bytes, which no config is", where, kMaxConfigBytes));
   const Value root = parse_yaml(text, where);
   if (root.kind == Value::Kind::kNull) return;
-  if (root.kind != Value::Kind::kSection) throw Error(fmt::format("{}:{}: a config is a list of `name: value`, not {}", where, root.line, describe(root)));
+  if (root.kind != Value::Kind::kSection)
+    throw Error(fmt::format("{}:{}: a config is a list of `name: value`, not {}", where, root.line, describe(root)));
   assign_section(fields, "", root, where);
 }
 
@@ -198,7 +201,8 @@ void read_overrides(const std::vector<Field>& fields, const std::vector<std::str
     const size_t equals = bare.find('=');
     const std::string key = bare.substr(0, equals), where = fmt::format("'{}' on the command line", argument.substr(0, 100));
     const Field* field = find(fields, key);
-    if (!field && is_section(fields, key)) throw Error(fmt::format("{}: '{}' is a section; set one of its settings, as in {}.NAME=VALUE", where, key, key));
+    if (!field && is_section(fields, key))
+      throw Error(fmt::format("{}: '{}' is a section; set one of its settings, as in {}.NAME=VALUE", where, key, key));
     if (!field) throw Error(where + ": " + unknown_key(fields, key));
     if (equals == std::string::npos) throw Error(fmt::format("{}: '{}' needs a value, as in {}=VALUE", where, key, key));
     if (!seen.insert(key).second) throw Error(fmt::format("{}: '{}' is set twice", where, key));

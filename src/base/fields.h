@@ -141,12 +141,15 @@ template <class T> struct FieldType<std::optional<T>> {
 
 template <class T> constexpr bool is_list = false;
 template <class T> constexpr bool is_list<std::vector<T>> = true;
+template <class T> constexpr bool is_optional = false;
+template <class T> constexpr bool is_optional<std::optional<T>> = true;
+template <class T> constexpr bool is_string = std::is_same_v<T, std::string> || std::is_same_v<T, std::optional<std::string>>;
 
 // One setting with its type erased; it points into the config it was listed from.
 struct Field {
   std::string key;                              // "optim.lr"
   std::string help, type;
-  bool string = false, list = false;            // how the command line reads its text
+  bool string, optional, list;                  // how the command line reads its text
   std::function<void(const Value&)> read;
   std::function<std::string()> json;
 };
@@ -157,7 +160,7 @@ template <Config T> void list_fields(T& config, const std::string& prefix, std::
     const std::string key = prefix + std::string(name);
     if constexpr (Config<Member>) list_fields(member, key + ".", out);
     else
-      out.push_back({key, std::string(help), FieldType<Member>::name(), std::is_same_v<Member, std::string>, is_list<Member>,
+      out.push_back({key, std::string(help), FieldType<Member>::name(), is_string<Member>, is_optional<Member>, is_list<Member>,
                      [&member](const Value& value) { FieldType<Member>::read(value, member); },
                      [&member] { return FieldType<Member>::json(member); }});
   });

@@ -93,7 +93,8 @@ std::string read_file(const fs::path& path, int64_t max_bytes) {
     if (got < 0) fail_on("read", path);
     if (got == 0) return text;
     text.append(piece.data(), size_t(got));
-    if (int64_t(text.size()) > max_bytes) throw Error(fmt::format("{} has more than the {} bytes it may have", path.string(), max_bytes));
+    if (int64_t(text.size()) > max_bytes)
+      throw Error(fmt::format("{} has more than the {} bytes it may have", path.string(), max_bytes));
   }
 }
 
@@ -119,7 +120,8 @@ AppendFile::AppendFile(const fs::path& path) : path_(path), file_(path, O_WRONLY
 void AppendFile::append(std::string_view text) { write_all(file_.get(), std::as_bytes(std::span(text)), path_); }
 void AppendFile::truncate(int64_t length) {
   const int64_t size = stat_of(file_, path_).st_size;
-  if (length > size) throw Error(fmt::format("{} has {} bytes, fewer than the {} it should be cut back to", path_.string(), size, length), kFailed);
+  if (length > size)
+    throw Error(fmt::format("{} has {} bytes, fewer than the {} it should be cut back to", path_.string(), size, length), kFailed);
   if (::ftruncate(file_.get(), length) != 0) fail_on("shorten", path_);
 }
 

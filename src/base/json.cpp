@@ -61,7 +61,8 @@ class Checker final : public nlohmann::json_sax<Json> {
 }  // namespace
 
 Json parse_json(std::string_view text, const std::string& where, int64_t max_bytes) {
-  if (int64_t(text.size()) > max_bytes) throw Error(fmt::format("{}: {} bytes of JSON, more than the {} it may have", where, text.size(), max_bytes));
+  if (int64_t(text.size()) > max_bytes)
+    throw Error(fmt::format("{}: {} bytes of JSON, more than the {} it may have", where, text.size(), max_bytes));
   Checker checker(where);
   Json::sax_parse(text, &checker);
   return Json::parse(text);

@@ -6,6 +6,8 @@
 #include <array>
 #include <cstring>
 #include <optional>
+#include <tuple>
+#include <utility>
 
 #include "base/error.h"
 #include "base/json.h"
@@ -91,15 +93,16 @@ class HeaderReader {
 
   TensorView tensor(const std::string& name, const Json& entry) const {
     const std::string at = "tensor '" + name.substr(0, 200) + "' ";
-    if (!entry.is_object() || entry.size() != 3 || !entry.contains("dtype") || !entry.contains("shape") || !entry.contains("data_offsets"))
-      fail(at + "should have dtype, shape and data_offsets, and no more");
+    const bool whole = entry.is_object() && entry.contains("dtype") && entry.contains("shape") && entry.contains("data_offsets");
+    if (!whole || entry.size() != 3) fail(at + "should have dtype, shape and data_offsets, and no more");
     const Json& dtype_json = entry["dtype"];
     const std::optional<Dtype> dtype = dtype_json.is_string() ? dtype_of(dtype_json.get_ref<const std::string&>()) : std::nullopt;
     if (!dtype) fail(at + "has an unknown dtype");
     const std::vector<int64_t> shape = sizes(entry["shape"], at + "has a shape");
     const std::vector<int64_t> offsets = sizes(entry["data_offsets"], at + "has data_offsets");
     if (offsets.size() != 2 || offsets[0] > offsets[1]) fail(at + "should have data_offsets [begin, end] with begin <= end");
-    if (uint64_t(offsets[1]) > data_.size()) fail(fmt::format("{}ends at byte {} of {}: the file is cut short", at, offsets[1], data_.size()));
+    if (uint64_t(offsets[1]) > data_.size())
+      fail(fmt::format("{}ends at byte {} of {}: the file is cut short", at, offsets[1], data_.size()));
     const std::optional<uint64_t> bytes = byte_count(*dtype, shape);
     if (bytes != uint64_t(offsets[1] - offsets[0])) fail(at + "has a shape that does not match its data_offsets");
     return {name, *dtype, shape, data_.subspan(size_t(offsets[0]), size_t(*bytes))};
@@ -148,8 +151,8 @@ void write_safetensors(FileWriter& out, std::vector<TensorToWrite> tensors) {
     const std::optional<uint64_t> bytes = byte_count(tensor.dtype, tensor.shape);
     if (!bytes) throw Error("tensor '" + tensor.name + "' has a shape that fills no whole number of bytes", kFailed);
     if (header.contains(tensor.name)) throw Error("two tensors are named '" + tensor.name + "'", kFailed);
-    header[tensor.name] = {{"dtype", dtype_name(tensor.dtype)}, {"shape", tensor.shape}, {"data_offsets", {end, end + *bytes}}};
-    end += *bytes;
+    const uint64_t begin = std::exchange(end, end + *bytes);
+    header[tensor.name] = {{"dtype", dtype_name(tensor.dtype)}, {"shape", tensor.shape}, {"data_offsets", {begin, end}}};
   }
   std::string text = header.dump();
   text.resize((text.size() + 7) / 8 * 8, ' ');
@@ -157,7 +160,8 @@ void write_safetensors(FileWriter& out, std::vector<TensorToWrite> tensors) {
   out.write(text);
   for (const TensorToWrite& tensor : tensors) {
     const std::span<const std::byte> bytes = tensor.bytes();
-    if (bytes.size() != *byte_count(tensor.dtype, tensor.shape)) throw Error("tensor '" + tensor.name + "' gave more or fewer bytes than its shape", kFailed);
+    if (bytes.size() != *byte_count(tensor.dtype, tensor.shape))
+      throw Error("tensor '" + tensor.name + "' gave more or fewer bytes than its shape", kFailed);
     out.write(bytes);
   }
 }

@@ -114,7 +114,9 @@ EventFile::EventFile(const std::filesystem::path& folder, std::optional<int64_t>
   add(events::file_version(now()));
   if (resumed_from) add(events::session_start(now(), *resumed_from + 1));      // readers drop this step and all later ones
 }
-void EventFile::scalars(int64_t step, const std::vector<std::pair<std::string, double>>& values) { add(events::scalars(now(), step, values)); }
+void EventFile::scalars(int64_t step, const std::vector<std::pair<std::string, double>>& values) {
+  add(events::scalars(now(), step, values));
+}
 void EventFile::hparams_start(const std::map<std::string, HParam>& hparams, const std::string& group) {
   add(events::hparams_start(now(), hparams, group));
 }

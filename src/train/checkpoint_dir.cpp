@@ -32,6 +32,10 @@ std::vector<fs::path> folders_in(const fs::path& root) {
   return out;
 }
 
+void warn(const fs::path& folder, const std::string& what) {
+  std::fprintf(stderr, "darope: WARNING: checkpoint %s %s\n", folder.c_str(), what.c_str());
+}
+
 void remove_checkpoint(const fs::path& folder) {
   remove_file(folder / kComplete);                 // first, and for good: a deletion cut short must not look like a checkpoint
   sync_directory(folder);
@@ -50,10 +54,12 @@ void give_up(const fs::path& temporary, const fs::path& folder) {
 std::optional<std::string> entry_problem(const fs::path& folder, const Json& entry, Verify how) {
   const std::string name = entry.at("file"), hash = entry.at("sha256");
   const int64_t bytes = entry.at("bytes");
-  if (name.empty() || name.find('/') != std::string::npos || name == "." || name == "..") return std::string(kManifest) + " names a file outside the folder";
+  const bool plain = !name.empty() && name.find('/') == std::string::npos && name != "." && name != "..";
+  if (!plain) return std::string(kManifest) + " names a file outside the folder";
   const int64_t found = size_of_file(folder / name);
   if (found != bytes) return fmt::format("{} has {} bytes, not {}", name, found, bytes);
-  if (how == Verify::kHashes && sha256_of_file(folder / name) != hash) return name + " does not have the bytes that were written (sha256 differs)";
+  if (how == Verify::kHashes && sha256_of_file(folder / name) != hash)
+    return name + " does not have the bytes that were written (sha256 differs)";
   return std::nullopt;
 }
 
@@ -78,16 +84,17 @@ std::string CheckpointFiles::manifest() const {
 
 void write_checkpoint(const fs::path& root, int64_t step, const std::function<void(CheckpointFiles&)>& write) {
   const fs::path folder = root / folder_name(step), temporary = root / fmt::format("{}{}", kTemporary, step);
-  if (fs::exists(folder)) {
-    if (!checkpoint_problem(folder, Verify::kHashes)) return;
-    remove_checkpoint(folder);
-  }
   remove_tree(temporary);
   make_directories(temporary);
   try {
     CheckpointFiles files(temporary);
     write(files);
-    write_file(temporary / kManifest, files.manifest());
+    const std::string manifest = files.manifest();
+    if (fs::exists(folder)) {
+      if (!checkpoint_problem(folder, Verify::kHashes) && read_file(folder / kManifest) == manifest) return remove_tree(temporary);
+      remove_checkpoint(folder);
+    }
+    write_file(temporary / kManifest, manifest);
     rename_path(temporary, folder);
     write_file(folder / kComplete, "");
   } catch (...) {
@@ -123,7 +130,7 @@ std::optional<Checkpoint> newest_checkpoint(const fs::path& root, Verify how) {
   for (auto each = all.rbegin(); each != all.rend(); ++each) {
     const auto problem = checkpoint_problem(each->folder, how);
     if (!problem) return *each;
-    std::fprintf(stderr, "darope: WARNING: checkpoint %s is damaged and will not be used: %s\n", each->folder.c_str(), problem->c_str());
+    warn(each->folder, "is damaged and will not be used: " + *problem);
   }
   throw Error(fmt::format("none of the {} checkpoints in {} is sound; move them away to start over", all.size(), root.string()), kCheckFailed);
 }
@@ -133,7 +140,7 @@ void retain_checkpoints(const fs::path& root, int64_t keep) {
   const std::vector<Checkpoint> all = list_checkpoints(root);
   if (int64_t(all.size()) <= keep) return;
   if (const auto problem = checkpoint_problem(all.back().folder, Verify::kHashes)) {
-    std::fprintf(stderr, "darope: WARNING: checkpoint %s is damaged, so older ones are kept: %s\n", all.back().folder.c_str(), problem->c_str());
+    warn(all.back().folder, "is damaged, so older ones are kept: " + *problem);
     return;
   }
   for (size_t i = 0; i + size_t(keep) < all.size(); ++i) remove_checkpoint(all[i].folder);

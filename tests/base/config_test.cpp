@@ -34,6 +34,7 @@ struct TestConfig {
   std::string name = "quick run";
   int64_t steps = 10;
   bool compile = false;
+  std::optional<std::string> note;
   std::vector<std::string> sources = {"a", "b c"};
   std::vector<int64_t> lengths;
   OptimConfig optim;
@@ -43,6 +44,7 @@ struct TestConfig {
     visit("name", name, "what the run is called");
     visit("steps", steps, "optimizer steps");
     visit("compile", compile, "");
+    visit("note", note, "");
     visit("sources", sources, "");
     visit("lengths", lengths, "");
     visit("optim", optim, "");
@@ -97,6 +99,8 @@ TEST(Config, EveryTypeFromFileAndCommandLine) {
   EXPECT_EQ(d.optim.lr, 1.0);
   EXPECT_FALSE(from("compile: true", {"--compile=false"}).compile);
   EXPECT_TRUE(from("", {"sources="}).sources.empty());
+  EXPECT_EQ(from("note: x", {"note=a: b"}).note, "a: b");
+  EXPECT_EQ(from("note: x", {"note=null"}).note, std::nullopt);
 }
 
 TEST(Config, WrongTypesNameKeyAndLine) {
@@ -156,7 +160,7 @@ TEST(Config, PrintedConfigReadsBack) {
 TEST(Config, PrintsWhatPeopleExpect) {
   TestConfig c = from("name: darope\noptim: {lr: 1e-5, clip: 1e20}");
   EXPECT_EQ(to_yaml(c),
-            "name: darope\nsteps: 10\ncompile: false\nsources: [\"a\", \"b c\"]\nlengths: []\n"
+            "name: darope\nsteps: 10\ncompile: false\nnote: null\nsources: [\"a\", \"b c\"]\nlengths: []\n"
             "optim:\n  lr: 1.0e-05\n  warmup: 2000\n  clip: 1.0e+20\n"
             "checkpoint:\n  dump:\n    every: 100\n    keep: 2\nseed: 42\n");
   expect_contains(to_help(c), "checkpoint.dump.every=100  steps between checkpoints (an integer)\n");

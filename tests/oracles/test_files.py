@@ -74,7 +74,8 @@ def test_printed_config_means_the_same_to_pyyaml(tmp_path):
 
 def test_config_as_pyyaml_writes_it(tmp_path):
     yaml = pytest.importorskip("yaml", reason="the YAML writer people use")
-    values = {"name": "on", "words": ["a: b", "#", "- x", "'", "\"", "multi\nline", "true"], "numbers": [1e-7, 3.0, 2.5e30], "seed": -5, "flag": False}
+    values = {"name": "on", "words": ["a: b", "#", "- x", "'", "\"", "multi\nline", "true"],
+              "numbers": [1e-7, 3.0, 2.5e30], "seed": -5, "flag": False}
     for style in (None, False, True):
         (tmp_path / "a.yaml").write_text(yaml.safe_dump(values, default_flow_style=style))
         assert yaml.safe_load(probe("config", tmp_path / "a.yaml")) == values

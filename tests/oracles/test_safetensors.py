@@ -49,7 +49,8 @@ def test_the_small_floats_in_the_reference_order(tmp_path):
     sizes = {"bool": 1, "uint8": 1, "int8": 1, "float8_e5m2": 1, "float8_e4m3fn": 1, "float8_e8m0fnu": 1, "float8_e4m3fnuz": 1,
              "float8_e5m2fnuz": 1, "int16": 2, "uint16": 2, "float16": 2, "bfloat16": 2, "int32": 4, "float32": 4, "float4_e2m1fn_x2": 1}
     data = np.arange(8, dtype=np.uint8)
-    specs = {f"t{i}": safetensors.TensorSpec(dtype=name, shape=[2], data_ptr=data.ctypes.data, data_len=2 * size) for i, (name, size) in enumerate(sizes.items())}
+    specs = {f"t{i}": safetensors.TensorSpec(dtype=name, shape=[2], data_ptr=data.ctypes.data, data_len=2 * size)
+             for i, (name, size) in enumerate(sizes.items())}
     (tmp_path / "theirs").write_bytes(bytes(safetensors.serialize(specs, {"format": "pt"})))
     probe("copy-safetensors", tmp_path / "theirs", tmp_path / "ours")
     assert (tmp_path / "ours").read_bytes() == (tmp_path / "theirs").read_bytes()

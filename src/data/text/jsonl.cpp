@@ -16,7 +16,6 @@ namespace darope {
 namespace {
 
 constexpr size_t kPiece = 1 << 17;
-constexpr int64_t kRatioFrom = 1 << 20;
 
 // Collects pieces of text into lines and hands on the document in each.
 class LineReader {
@@ -26,8 +25,9 @@ class LineReader {
 
   void add(std::string_view piece) {
     total_ += int64_t(piece.size());
-    if (total_ > limits_.total_bytes) throw Error(fmt::format("{} holds more than {} bytes of text; split it", name_, limits_.total_bytes));
-    if (total_ > kRatioFrom && total_ / limits_.ratio > compressed_)
+    if (total_ > limits_.total_bytes)
+      throw Error(fmt::format("{} holds more than {} bytes of text; split it", name_, limits_.total_bytes));
+    if (total_ > limits_.ratio_from && total_ / limits_.ratio > compressed_)
       throw Error(fmt::format("{} unpacks to more than {} times its size, which text does not", name_, limits_.ratio));
     for (size_t end; (end = piece.find('\n')) != std::string_view::npos; piece.remove_prefix(end + 1)) {
       grow(piece.substr(0, end));
@@ -77,7 +77,8 @@ void inflate_into(LineReader& lines, std::span<const std::byte> file, const std:
     stream.avail_out = uInt(out.size());
     const int status = inflate(&stream, Z_NO_FLUSH);
     if (status == Z_BUF_ERROR) throw Error(name + " is cut short: its gzip stream does not end");
-    if (status != Z_OK && status != Z_STREAM_END) throw Error(name + " is damaged or not gzip: " + (stream.msg ? stream.msg : "unknown reason"));
+    if (status != Z_OK && status != Z_STREAM_END)
+      throw Error(name + " is damaged or not gzip: " + (stream.msg ? stream.msg : "unknown reason"));
     ended = status == Z_STREAM_END;
     file = file.subspan(given - stream.avail_in);
     lines.add({out.data(), out.size() - stream.avail_out});

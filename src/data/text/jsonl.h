@@ -9,9 +9,10 @@
 
 namespace darope {
 
-// What a file may ask of us before it is taken for an attack. The ratio counts from 1 MiB of output on.
+// What a file may ask of us before it is taken for an attack.
 struct JsonlLimits {
-  int64_t line_bytes = int64_t{64} << 20, total_bytes = int64_t{16} << 30, ratio = 200;
+  int64_t line_bytes = int64_t{64} << 20, total_bytes = int64_t{16} << 30;
+  int64_t ratio = 200, ratio_from = 1 << 20;       // unpacked to packed bytes, once that much is unpacked
   int zstd_window_log = 27;                        // 128 MiB, what the zstd tool itself accepts unasked
 };
 

@@ -113,8 +113,9 @@ TokenSource parse_npy(std::shared_ptr<const void> owner, std::span<const std::by
   const Header header = read_header(HeaderText(file.substr(start, length), name));
 
   const std::string& descr = header.descr;
-  const bool integers = descr.size() == 3 && (descr[1] == 'i' || descr[1] == 'u') && std::string_view("1248").find(descr[2]) != std::string_view::npos;
-  if (!integers || (descr[0] != '<' && !(descr[0] == '|' && descr[2] == '1')))
+  const bool integers = descr.size() == 3 && (descr[1] == 'i' || descr[1] == 'u') && std::string_view("1248").find(descr[2]) != descr.npos;
+  const bool little = integers && (descr[0] == '<' || (descr[0] == '|' && descr[2] == '1'));
+  if (!little)
     throw Error(fmt::format("{} holds '{}'; tokens should be little-endian integers such as '<u2'", name, descr.substr(0, 40)));
   if (header.fortran) throw Error(name + " is in Fortran order; save it in C order (numpy.ascontiguousarray)");
   if (header.count == 0) throw Error(name + " is empty: it should hold tokens");

@@ -37,9 +37,11 @@ constexpr int32_t kLlmcEval = 20240522;
 constexpr size_t kLlmcHeader = 256 * sizeof(int32_t);
 
 TokenSource parse_llmc(std::shared_ptr<const void> owner, std::span<const std::byte> bytes, const std::string& name, const LlmcKind& kind) {
-  if (bytes.size() < kLlmcHeader) throw Error(fmt::format("{} has {} bytes, fewer than the {} of an llm.c header", name, bytes.size(), kLlmcHeader));
+  if (bytes.size() < kLlmcHeader)
+    throw Error(fmt::format("{} has {} bytes, fewer than the {} of an llm.c header", name, bytes.size(), kLlmcHeader));
   const int32_t version = load<int32_t>(bytes.data() + 4), count = load<int32_t>(bytes.data() + 8);
-  if (version != kind.version) throw Error(fmt::format("{} has llm.c magic {} with version {}; version {} belongs to it", name, kind.magic, version, kind.version));
+  if (version != kind.version)
+    throw Error(fmt::format("{} has llm.c magic {} with version {}; version {} belongs to it", name, kind.magic, version, kind.version));
   const std::span<const std::byte> tokens = bytes.subspan(kLlmcHeader);
   if (count < 1 || uint64_t(count) * uint64_t(kind.width) != tokens.size())
     throw Error(fmt::format("{} promises {} tokens of {} bytes but {} bytes follow its header", name, count, kind.width, tokens.size()));
@@ -125,19 +127,22 @@ TokenSource parse_bin(std::shared_ptr<const void> owner, std::span<const std::by
   if (text_of(bytes).starts_with("\x93NUMPY")) throw Error(name + " is a NumPy file: name it .npy");
   if (bytes.size() >= sizeof(int32_t)) {
     const int32_t magic = load<int32_t>(bytes.data());
-    if (magic == kLlmcEval) throw Error(name + " is an llm.c evaluation file (magic 20240522), which holds examples, not a stream of tokens");
+    if (magic == kLlmcEval)
+      throw Error(name + " is an llm.c evaluation file (magic 20240522), which holds examples, not a stream of tokens");
     for (const LlmcKind& kind : kLlmc)
       if (magic == kind.magic) return parse_llmc(std::move(owner), bytes, name, kind);
   }
-  if (bytes.size() % 2) throw Error(fmt::format("{} has {} bytes, an odd number: it should hold raw uint16 tokens (nanoGPT) or an llm.c header", name, bytes.size()));
+  if (bytes.size() % 2)
+    throw Error(fmt::format("{} has {} bytes, an odd number: it should hold raw uint16 tokens (nanoGPT) or begin with an llm.c header",
+                            name, bytes.size()));
   return {name, std::move(owner), bytes, 2, false};
 }
 
 TokenSource open_tokens(const std::filesystem::path& path, std::optional<int64_t> vocabulary) {
   const std::string name = path.string();
   if (vocabulary && *vocabulary < 1) throw Error(fmt::format("{}: a vocabulary has at least 1 id, not {}", name, *vocabulary));
-  const bool text = name.ends_with(".txt"), documents = name.ends_with(".jsonl") || name.ends_with(".jsonl.gz") || name.ends_with(".jsonl.zst");
-  const bool ids = name.ends_with(".bin") || name.ends_with(".npy");
+  const bool text = name.ends_with(".txt"), ids = name.ends_with(".bin") || name.ends_with(".npy");
+  const bool documents = name.ends_with(".jsonl") || name.ends_with(".jsonl.gz") || name.ends_with(".jsonl.zst");
   if (!text && !documents && !ids)
     throw Error(name + " has a name that says no kind of tokens: .bin, .npy, .txt, .jsonl, .jsonl.gz or .jsonl.zst");
   TokenSource source = text ? bytes_as_tokens(path) : documents ? documents_as_tokens(path) : ids_as_tokens(path);
