@@ -1,7 +1,20 @@
 #include <cstdio>
 
 #include "base/error.h"
+#include "base/names.h"
 #include "cli/verbs.h"
+
+namespace {
+
+// CLI11 would only say that a subcommand is missing.
+void check_verb(const CLI::App& app, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return;
+  std::vector<std::string> known;
+  for (const CLI::App* verb : app.get_subcommands(nullptr)) known.push_back(verb->get_name());
+  if (std::find(known.begin(), known.end(), argv[1]) == known.end()) throw darope::Error(darope::unknown_name("verb", argv[1], known));
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   using namespace darope;
@@ -14,6 +27,7 @@ int main(int argc, char** argv) {
   add_doctor(app);
 
   try {
+    check_verb(app, argc, argv);
     app.parse(argc, argv);
     return kDone;
   } catch (const CLI::ParseError& e) {

@@ -42,7 +42,7 @@ void Options::set(const std::string& option, const std::string& value) {
 }
 
 const std::string* Options::find(const std::string& option) {
-  known_.push_back(option);
+  if (std::find(known_.begin(), known_.end(), option) == known_.end()) known_.push_back(option);
   const auto it = given_.find(option);
   return it == given_.end() ? nullptr : &it->second;
 }

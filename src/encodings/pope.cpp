@@ -1,7 +1,8 @@
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
+#include <ATen/ops/pow.h>
 #include <ATen/ops/softplus.h>
-#include <ATen/ops/tensor.h>
 
 #include <cmath>
 #include <numbers>
@@ -20,10 +21,7 @@ class PoPE final : public Encoding {
   static constexpr Traits traits{.name = "pope", .summary = "polar: magnitudes carry content, phases carry position", .slow_bands = "token index + phase bias",
                                  .data_aware = "partly", .ktokens_per_second = 43.4, .learns = "delta [H, d]", .flash_attention = "q, k 2d wide", .cache = "polar k (2d), v",
                                  .rotary = false, .grouped = false};
-  PoPE(const LayerShape& shape, Options& options) : Encoding(shape), uniform_(options.choice("delta_init", {"zero", "uniform"}) == "uniform") {
-    const double base = read_base(options, 10'000);
-    for (int64_t c = 0; c < shape.head_dim; ++c) theta_.push_back(std::pow(base, -double(c) / double(shape.head_dim)));
-  }
+  PoPE(const LayerShape& shape, Options& options) : Encoding(shape), base_(read_base(options, 10'000)), uniform_(options.choice("delta_init", {"zero", "uniform"}) == "uniform") {}
 
   std::vector<Parameter> parameters() const override {
     constexpr double turn = 2 * std::numbers::pi;
@@ -34,7 +32,8 @@ class PoPE final : public Encoding {
 
   std::tuple<Tensor, Tensor> encode(TensorList parameters, const Tensor& q, const Tensor& k, const Tensor&, const Tensor& positions) const override {
     const at::ScalarType type = ops::compute_type(q.scalar_type());
-    const Tensor angle = positions.unsqueeze(-1).unsqueeze(-1) * at::tensor(theta_, positions.options());       // float64, [.., T, 1, d]
+    const Tensor theta = at::pow(base_, at::arange(shape_.head_dim, positions.options()) / -double(shape_.head_dim));
+    const Tensor angle = positions.unsqueeze(-1).unsqueeze(-1) * theta;                                         // float64, [.., T, 1, d]
     const Tensor cosine = angle.cos().to(type), sine = angle.sin().to(type), delta = parameters[0].to(type);
     // cos(n theta + delta) by the addition theorem: the large angle never meets the learned one in low precision.
     return {polar(q, cosine, sine), polar(k, cosine * delta.cos() - sine * delta.sin(), sine * delta.cos() + cosine * delta.sin())};
@@ -50,7 +49,7 @@ class PoPE final : public Encoding {
     return at::cat({magnitude * cosine, magnitude * sine}, -1).to(x.scalar_type());
   }
 
-  std::vector<double> theta_;
+  double base_;
   bool uniform_;
 };
 

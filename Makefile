@@ -1,0 +1,33 @@
+# Two front doors: `make run` and `make test`. Both set up what a fresh machine lacks; the rest is CMake.
+.PHONY: run test build clean
+
+CMAKE := .venv/bin/cmake
+
+run: build
+	@./bench/first_look
+
+test:
+	@./setup test
+	@$(MAKE) --no-print-directory build/build.ninja
+	@$(CMAKE) --build build
+	@$(MAKE) --no-print-directory link
+	@.venv/bin/ctest --test-dir build --output-on-failure
+
+build:
+	@./setup
+	@$(MAKE) --no-print-directory build/build.ninja
+	@$(CMAKE) --build build --target darope python_package
+	@$(MAKE) --no-print-directory link
+
+build/build.ninja: setup requirements/build.txt
+	@$(CMAKE) -B build -G Ninja -DDAROPE_PYTHON=$(CURDIR)/.venv/bin/python .
+	@touch $@
+
+# .venv/bin/python -c 'import darope' finds the package where the build leaves it.
+.PHONY: link
+link:
+	@.venv/bin/python -c "import sysconfig; open(sysconfig.get_path('purelib') + '/darope.pth', 'w').write('$(CURDIR)/build/python\n')"
+
+clean:
+	rm -rf build
+	rm -f .venv/lib/python3*/site-packages/darope.pth
