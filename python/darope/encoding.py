@@ -47,16 +47,15 @@ def create(
     if not isinstance(name, str):
         raise TypeError(f"name must be a string such as 'darope'; got {type(name).__name__}")
     if base is not None:
+        if isinstance(base, bool) or not isinstance(base, (int, float)):
+            raise TypeError(f"base must be a number; got {base!r}")
         options["base"] = base
     if options:
         words = ",".join(f"{option}={_word(option, value)}" for option, value in options.items())
         name = f"{name}{',' if ':' in name else ':'}{words}"
     shape = {"d_model": d_model, "heads": heads, "kv_heads": heads if kv_heads is None else kv_heads, "head_dim": head_dim, "train_length": train_length}
     for argument, value in shape.items():
-        if not isinstance(value, int) or isinstance(value, bool):
-            raise TypeError(f"{argument} must be an int; got {value!r}")
-        if abs(value) >= 2**62:
-            raise ValueError(f"{argument} must be smaller than 2**62; got {value}")
+        _check_int(argument, value)
     if layout not in ("interleaved", "half"):
         raise ValueError(f"layout must be 'interleaved' or 'half'; got {layout!r}")
     return Encoding(name, list(shape.values()), layout == "half")
@@ -65,7 +64,21 @@ def create(
 def _word(option: str, value: object) -> str:
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         raise TypeError(f"option '{option}' must be a number or a string; got {value!r}")
+    if isinstance(value, str) and "," in value:  # it would end this option and begin another
+        raise ValueError(f"option '{option}' must be one value, without a comma; got {value!r}")
     return repr(value) if isinstance(value, float) else str(value)
+
+
+def _check_int(argument: str, value: object) -> None:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TypeError(f"{argument} must be an int; got {value!r}")
+    if abs(value) >= 2**62:
+        raise ValueError(f"{argument} must be smaller than 2**62; got {value}")
+
+
+def _check_tensor(argument: str, value: object) -> None:
+    if not isinstance(value, Tensor):
+        raise TypeError(f"{argument} must be a tensor; got {type(value).__name__}")
 
 
 @dataclass
@@ -74,20 +87,32 @@ class Cache:
 
     batch: int
     capacity: int
+    heads: int  # Hk of the layer
+    width: int  # d of the layer
     length: int = 0
     k: Tensor | None = None  # [batch, capacity, Hk, d] (2d for PoPE), allocated at the first append
     v: Tensor | None = None  # [batch, capacity, Hk, d]
 
     def append(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-        """Adds T tokens and returns the keys and values of all tokens so far."""
+        """Adds T tokens and returns the keys and values of all tokens so far. What does not fit leaves the cache as it was."""
         if k.shape[0] != self.batch:
             raise ValueError(f"the cache holds a batch of {self.batch}; got {k.shape[0]}")
-        end = self.length + k.shape[1]
+        tokens = k.shape[1]
+        end = self.length + tokens
         if end > self.capacity:
-            raise ValueError(f"the cache holds {self.capacity} tokens, {self.length} are in it; got {k.shape[1]} more")
+            raise ValueError(f"the cache holds {self.capacity} tokens, {self.length} are in it; got {tokens} more")
+        if v.shape != (self.batch, tokens, self.heads, self.width):
+            raise ValueError(f"v must be [B, T, Hk, d] = {[self.batch, tokens, self.heads, self.width]}; got {list(v.shape)}")
+        for name, held in (("k", k), ("the cache", self.k)):
+            if held is not None and v.dtype != held.dtype:
+                raise TypeError(f"v and {name} must have one dtype; got dtype {v.dtype} and {held.dtype}")
+            if held is not None and v.device != held.device:
+                raise ValueError(f"v and {name} must be on one device; got device {v.device} and {held.device}")
         if self.k is None or self.v is None:
             self.k = k.new_empty(self.batch, self.capacity, *k.shape[2:])
             self.v = v.new_empty(self.batch, self.capacity, *v.shape[2:])
+        if k.shape[2:] != self.k.shape[2:]:
+            raise ValueError(f"the cache holds keys of [heads, width] {list(self.k.shape[2:])}, so it is another layer's; got {list(k.shape[2:])}")
         self.k[:, self.length : end] = k.detach()
         self.v[:, self.length : end] = v.detach()
         self.length = end
@@ -99,7 +124,7 @@ class Encoding(nn.Module):
 
     def __init__(self, name: str, shape: list[int], half: bool) -> None:
         super().__init__()
-        self.name, self.shape, self.half = name, shape, half
+        self.name, self.shape, self._half = name, shape, half
         names, shapes, starts = torch.ops.darope.parameters(name, shape, half)
         self._names: list[str] = list(names)
         self._starts: list[list[float]] = [list(start) for start in starts]
@@ -138,35 +163,52 @@ class Encoding(nn.Module):
         self, q: Tensor, k: Tensor, v: Tensor, x: Tensor | None = None, positions: Tensor | None = None, causal: bool = True, cache: Cache | None = None
     ) -> Tensor:
         """Attention with this encoding: [B, T, H, d]. With a cache, the T tokens follow those in it, and positions go on from there."""
+        _check_tensor("v", v)
+        if not isinstance(causal, bool):
+            raise TypeError(f"causal must be True or False; got {causal!r}")
+        if cache is not None and not isinstance(cache, Cache):
+            raise TypeError(f"cache must come from new_cache(batch, length); got {type(cache).__name__}")
         q, k = self._encode(q, k, x, positions, cache.length if cache is not None else 0)
         if cache is not None:
             k, v = cache.append(k, v)
-        return torch.ops.darope.attend(self.name, self.shape, self.half, self._parameters_in_order(), q, k, v, causal)
+        return torch.ops.darope.attend(self.name, self.shape, self._half, self._parameters_in_order(), q, k, v, causal)
 
     def new_cache(self, batch: int, length: int) -> Cache:
         """Room for `length` tokens of `batch` sequences."""
+        _check_int("batch", batch)
+        _check_int("length", length)
         if batch < 0 or length < 1:
             raise ValueError(f"a cache needs batch >= 0 and length >= 1; got {batch} and {length}")
-        return Cache(batch, length)
+        _, _, kv_heads, head_dim, _ = self.shape
+        return Cache(batch, length, kv_heads, head_dim)
 
     def coordinate(self, x: Tensor, positions: Tensor | None = None) -> Tensor:
         """DaRoPE's coordinate of every token in [0, L]: [B, T, Hk], or [B, T, Hk, slow bands] for darope-per-band."""
-        return torch.ops.darope.coordinate(self.name, self.shape, self.half, self._parameters_in_order(), x, self._default_positions(positions, x, 0))
+        _check_tensor("x", x)
+        if not x.is_floating_point():
+            raise TypeError(f"x must be floating point; got dtype {x.dtype}")
+        return torch.ops.darope.coordinate(self.name, self.shape, self._half, self._parameters_in_order(), x, self._default_positions(positions, x, 0))
 
     def extra_repr(self) -> str:
         d_model, heads, kv_heads, head_dim, train_length = self.shape
-        layout = "half" if self.half else "interleaved"
+        layout = "half" if self._half else "interleaved"
         return f"{self.name}, d_model={d_model}, heads={heads}, kv_heads={kv_heads}, head_dim={head_dim}, train_length={train_length}, layout={layout}"
 
     def _encode(self, q: Tensor, k: Tensor, x: Tensor | None, positions: Tensor | None, start: int) -> tuple[Tensor, Tensor]:
+        _check_tensor("q", q)
+        _check_tensor("k", k)
+        if x is not None:
+            _check_tensor("x", x)
         if x is not None and q.device.type in ("cpu", "cuda") and torch.is_autocast_enabled(q.device.type):
             x = x.to(q.dtype)  # norms leave x in float32 where projections give bfloat16
-        return torch.ops.darope.encode(self.name, self.shape, self.half, self._parameters_in_order(), q, k, x, self._default_positions(positions, q, start))
+        return torch.ops.darope.encode(self.name, self.shape, self._half, self._parameters_in_order(), q, k, x, self._default_positions(positions, q, start))
 
     def _default_positions(self, positions: Tensor | None, like: Tensor, start: int) -> Tensor:
         if positions is not None:
+            _check_tensor("positions", positions)
             return positions
-        return torch.arange(start, start + like.shape[1], dtype=torch.float64, device=like.device)
+        tokens = like.shape[1] if like.dim() > 1 else 0  # the operators say what is wrong with it
+        return torch.arange(start, start + tokens, dtype=torch.float64, device=like.device)
 
     def _parameters_in_order(self) -> list[Tensor]:
         return [getattr(self, name) for name in self._names]
