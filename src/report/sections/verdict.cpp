@@ -1,0 +1,95 @@
+#include <fmt/format.h>
+
+#include "report/sections/sections.h"
+#include "report/words.h"
+
+namespace darope::report {
+namespace {
+
+std::string seeds_ahead(const stats::Comparison& c) {
+  size_t ahead = 0;
+  for (const double d : c.by_seed) ahead += d > 0;
+  return fmt::format("{} of {}", ahead, c.by_seed.size());
+}
+
+std::string what_settles(const stats::Comparison& c) {
+  using By = stats::Settling::By;
+  switch (c.settling.by) {
+    case By::not_needed: return "";
+    case By::seeds: return fmt::format("about {} seeds in all", c.settling.seeds);
+    case By::unknown_with_one_seed: return "one seed cannot say";
+    case By::more_seeds_than_sensible: return fmt::format("over {} seeds", stats::kSensibleSeeds);
+    case By::examples: return "more test examples";
+    case By::nothing: return "seeds contradict";
+  }
+  return "";
+}
+
+std::string comparison_row(const stats::Comparison& c, const Summary& summary, bool higher_better) {
+  const size_t encoding = index_of(summary, c.second);
+  const auto score = [&](double value) { return (value > 0 ? "+" : "") + score_text(value, higher_better); };
+  return fmt::format("<tr {}>{}<td>{}</td>{}{}{}{}<td>{}</td><td>{}</td></tr>", of_encoding(encoding), encoding_cell(summary, encoding), outcome_badge(c.outcome),
+                     number_cell(score(c.test.mean), c.test.mean), number_cell(fmt::format("{} to {}", score(c.interval.low), score(c.interval.high)), c.interval.low),
+                     number_cell(stats::p_text(c.holm_ln_p), c.holm_ln_p), number_cell(fmt::format("{:.2f}", c.effect), c.effect), seeds_ahead(c), what_settles(c));
+}
+
+std::string reference_table(const Overall& overall, const Summary& summary) {
+  if (overall.comparisons.empty()) return fmt::format("<p>{} cannot be compared here.</p>", escape(summary.reference));
+  std::string rows;
+  for (const stats::Comparison& c : overall.comparisons) rows += comparison_row(c, summary, overall.higher_better);
+  return "<div class='scroll'><table class='sortable'><thead><tr>" + heading_cell("against") + heading_cell(escape(summary.reference) + " is") +
+         heading_cell(overall.higher_better ? "difference, points" : "gain, nats") + heading_cell("95 % interval") + heading_cell("Holm p") + heading_cell("effect d<sub>z</sub>") +
+         heading_cell("seeds ahead") + heading_cell("what would settle it") + "</tr></thead><tbody>" + rows + "</tbody></table></div>";
+}
+
+std::string tied_groups(const Overall& overall) {
+  if (overall.tied.empty()) return "";
+  std::string items;
+  for (const auto& group : overall.tied) items += (items.empty() ? "" : "; ") + and_list(group);
+  return fmt::format("<p>Tied, every pair of them: {}.</p>", escape(items));
+}
+
+std::string every_comparison(const Summary& summary) {
+  std::string items;
+  for (const Dataset& dataset : summary.datasets)
+    for (const AtLength& at : dataset.lengths)
+      for (const stats::Comparison& c : at.comparisons)
+        items += fmt::format("<li><b>{}</b> {}{}: {}</li>", escape(dataset.name), length_name(at.x), at.learned ? "" : " (not learned)",
+                             escape(stats::in_words(c, {.higher_better = dataset.higher_better, .margin = summary.options.margin})));
+  return items.empty() ? "" : "<details><summary>Every dataset's comparison in words</summary><ul>" + items + "</ul></details>";
+}
+
+std::string left_out(const Summary& summary) {
+  std::string text;
+  for (const Overall& o : summary.overall) {
+    if (!o.not_learned.empty()) text += fmt::format("<li>Not learned by any encoding {}, and kept out: {}.</li>", at_length(o.x), escape(and_list(o.not_learned)));
+    if (!o.diverged.empty()) text += fmt::format("<li>Left out {} because of a diverged run: {}.</li>", at_length(o.x), escape(and_list(o.diverged)));
+  }
+  for (const std::string& note : summary.notes) text += fmt::format("<li>{}</li>", escape(note));
+  return text.empty() ? "" : "<h3>Missing here</h3><ul class='notes'>" + text + "</ul>";
+}
+
+std::string length_label(const Overall& overall, const Summary& summary) {
+  std::string label = overall.x == 0 ? "test set" : length_name(overall.x);
+  for (const Overall& other : summary.overall)
+    if (other.x == overall.x && other.metric != overall.metric) return label + ", " + metric_name(overall.metric);
+  return label;
+}
+
+}  // namespace
+
+std::string verdict_section(const Summary& summary, const Gathered&) {
+  std::string html = fmt::format("<p class='lead'>{}</p><dl class='answers'>", escape(setting_in_words(summary)));
+  for (const Overall& overall : summary.overall)
+    html += fmt::format("<dt>{}</dt><dd>{}</dd>", escape(length_label(overall, summary)), escape(headline(overall, summary)));
+  html += "</dl>";
+  if (summary.encodings.size() > 1) html += fmt::format("<h3>{} against the others, all learned datasets together</h3>", escape(summary.reference));
+  for (size_t i = 0; i < summary.lengths.size() && summary.encodings.size() > 1; ++i)
+    for (const Overall& overall : summary.overall)
+      if (overall.x == summary.lengths[i] && !overall.datasets.empty())
+        html += per_length(summary, i, reference_table(overall, summary) + tied_groups(overall));
+  html += left_out(summary) + every_comparison(summary);
+  return html + fmt::format("<p class='fine'>{} {}</p>", escape(rule_in_words(summary)), escape(stats::kCaveat));
+}
+
+}  // namespace darope::report
