@@ -37,6 +37,21 @@ std::string settling(const Overall& overall) {
   return never ? " The seeds contradict each other, so more of them may never settle that." : "";
 }
 
+bool small(const Summary& summary) { return summary.parameters > 0 && summary.parameters < kSmallModel; }
+
+// A mean over datasets can hide that they disagree, so the leader's own wins stand beside it.
+std::string best_on(const Overall& overall, const Summary& summary) {
+  if (overall.datasets.size() < 2) return "";
+  size_t best = 0;
+  for (const Dataset& dataset : summary.datasets) {
+    if (std::find(overall.datasets.begin(), overall.datasets.end(), dataset.name) == overall.datasets.end()) continue;
+    const std::vector<Cell>& cells = dataset.at(overall.x)->cells;
+    const auto own = std::find_if(cells.begin(), cells.end(), [&](const Cell& cell) { return cell.encoding == overall.leader; });
+    best += std::none_of(cells.begin(), cells.end(), [&](const Cell& c) { return c.mean && (dataset.higher_better ? *c.mean > *own->mean : *c.mean < *own->mean); });
+  }
+  return fmt::format(" That is over {} learned datasets together; alone it has the best mean on {} of them.", overall.datasets.size(), best);
+}
+
 }  // namespace
 
 std::string setting_in_words(const Summary& summary) {
@@ -44,38 +59,39 @@ std::string setting_in_words(const Summary& summary) {
                                  plural(summary.seeds.size(), "seed"));
   if (summary.parameters > 0) text += fmt::format(", models of {} parameters", count_text(double(summary.parameters)));
   text += ".";
-  if (summary.parameters > 0 && summary.parameters < kSmallModel)
+  if (small(summary))
     text += " Everything below holds at this size; a larger model or a longer training can turn the order round.";
   return text;
 }
 
 std::string headline(const Overall& overall, const Summary& summary) {
-  const std::string where = at_length(overall.x), size = summary.parameters > 0 && summary.parameters < kSmallModel ? " at this size" : "";
+  const std::string where = at_length(overall.x), size = small(summary) ? "At this size, " : "", there = small(summary) ? "At this size there" : "There";
   if (overall.datasets.empty())
-    return fmt::format("No verdict {}: none of the {} was learned by any encoding{}.", where, plural(overall.not_learned.size(), "dataset"), size);
-  if (overall.leader.empty()) return fmt::format("No verdict {}: fewer than two encodings can be compared.", where);
-  const std::string on = overall.datasets.size() == 1 ? overall.datasets.front() : fmt::format("the {} learned datasets together", overall.datasets.size());
+    return fmt::format("{} is no verdict {}: no encoding learned {}.", there, where, overall.not_learned.size() == 1 ? "the dataset" : "any of the datasets");
+  if (overall.leader.empty()) return fmt::format("{} is no verdict {}: fewer than two encodings can be compared.", there, where);
   const auto better = rivals(overall, stats::Outcome::better), tied = rivals(overall, stats::Outcome::tied), open = rivals(overall, stats::Outcome::undecided);
-  const std::string than = better.empty() ? "" : fmt::format(" It is better than {}.", and_list(better));
-  if (open.empty() && tied.empty()) return fmt::format("{} is the best choice{} {} on {}: better than {}.", overall.leader, size, where, on, and_list(better));
-  const std::string ties = tied.empty() ? "" : fmt::format(" It is tied with {}.", and_list(tied));
-  if (open.empty()) return fmt::format("{} leads{} {} on {}.{}{}", overall.leader, size, where, on, ties, than);
-  return fmt::format("No single winner{} {} on {}: {} has the best mean, but {} may be as good or better.{}{}{}", size, where, on, overall.leader,
-                     and_list(open), settling(overall), ties, than);
+  const std::string best = best_on(overall, summary);
+  if (open.empty() && tied.empty()) return fmt::format("{}{} is better than {} {}.{}", size, overall.leader, and_list(better), where, best);
+  const std::string than = better.empty() ? "" : fmt::format("{} better than {}", tied.empty() ? "" : " and", and_list(better));
+  const std::string ties = tied.empty() ? "" : fmt::format(" tied with {}", and_list(tied));
+  if (open.empty()) return fmt::format("{}{} leads {},{}{}.{}", size, overall.leader, where, ties, than, best);
+  const std::string sure = ties.empty() && than.empty() ? "" : fmt::format(" It is{}{}.", ties, than);
+  return fmt::format("{} is no single winner {}: {} has the best mean, but {} may be as good or better.{}{}{}", there, where, overall.leader, and_list(open),
+                     settling(overall), sure, best);
 }
 
 std::string rule_in_words(const Summary& summary) {
   const double margin = summary.options.margin;
   return fmt::format(
       "Better needs a Holm-adjusted p below 0.05 and the same sign in every seed. Tied needs the whole 95 % interval of the difference, and every "
-      "seed's own difference, within {:.3g} ({:.3g} points of accuracy, or {:.3g} nats). Everything else is undecided. Who leads is judged with Holm "
+      "seed's own difference, within {:.3g} ({:.3g} in 100 of accuracy, or nats of loss). Everything else is undecided. Who leads is judged with Holm "
       "over all pairs; {} against the others with Holm over {}. Groups of ties need every pair to be tied.",
-      margin, 100 * margin, margin, summary.reference, summary.options.paper_family ? "the paper's four baselines" : "all baselines shown");
+      margin, 100 * margin, summary.reference, summary.options.paper_family ? "the paper's four baselines" : "all baselines shown");
 }
 
 std::string terminal_table(const Summary& summary) {
-  size_t first = 10;
-  for (const Dataset& dataset : summary.datasets) first = std::max(first, dataset.name.size());
+  size_t first = 12;
+  for (const Dataset& dataset : summary.datasets) first = std::max(first, dataset.name.size() + 2);
   std::string text;
   const auto line = [&](const std::string& name, const auto& value) {
     text += fmt::format("{:<{}}", printable(name), first);

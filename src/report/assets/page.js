@@ -57,7 +57,7 @@
   });
   const make = {
     lengths(canvas, chart) {
-      const sets = chart.series.map((own, index) => ({ ...series(index), data: own.mean, pointRadius: 4.5, pointHoverRadius: 6 }));
+      const sets = chart.series.map((own, index) => ({ ...series(index), clip: false, data: own.mean, pointRadius: 4.5, pointHoverRadius: 6 }));
       if (chart.chance !== null)
         sets.push({ label: 'chance', data: chart.x.map(() => chart.chance), borderColor: colour('--soft'), borderWidth: 1, pointRadius: 0, pointHitRadius: 0 });
       const settings = options('test length', chart.accuracy ? 'accuracy, %' : 'loss, nats');

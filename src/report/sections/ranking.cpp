@@ -19,7 +19,7 @@ const Ranking* ranking_at(const Summary& summary, double x) {
 }
 
 std::string heading(const Summary& summary, double x) {
-  std::string row = heading_cell("encoding") + (ranking_at(summary, x) ? heading_cell("mean rank") : "");
+  std::string row = heading_cell("encoding") + heading_cell("mean rank");
   for (const Aggregate* each : aggregates_at(summary, x)) {
     const std::string count = fmt::format(" <small>({})</small>", each->datasets.size());
     if (each->over == "all") row += heading_cell("all" + count) + heading_cell("all, true chance" + count);
@@ -30,10 +30,8 @@ std::string heading(const Summary& summary, double x) {
 
 std::string body_row(const Summary& summary, double x, size_t e) {
   std::string row = encoding_cell(summary, e);
-  if (const Ranking* ranking = ranking_at(summary, x)) {
-    const stats::MeanRank& rank = ranking->ranks[e];
-    row += number_cell(fmt::format("{:.2f}", rank.mean) + (rank.standard_error ? fmt::format(" <small>± {:.2f}</small>", *rank.standard_error) : ""), rank.mean);
-  }
+  const stats::MeanRank& rank = ranking_at(summary, x)->ranks[e];
+  row += number_cell(fmt::format("{:.2f}", rank.mean) + (rank.standard_error ? fmt::format(" <small>± {:.2f}</small>", *rank.standard_error) : ""), rank.mean);
   for (const Aggregate* each : aggregates_at(summary, x)) {
     const Aggregate::Row& own = each->rows[e];
     row += number_cell(with_spread(own.normalised, own.normalised_sd, true), own.normalised);
@@ -62,6 +60,10 @@ std::string ranking_section(const Summary& summary, const Gathered&) {
       "<p>Mean rank over learned datasets (1 is best) ± its standard error, then chance-normalised accuracy in % (0 is guessing, 100 is perfect), a plain "
       "mean over the datasets in brackets ± the spread that seeds give it. Click a heading to sort.</p>";
   for (size_t i = 0; i < summary.lengths.size(); ++i) {
+    if (!ranking_at(summary, summary.lengths[i])) {
+      html += per_length(summary, i, "<p>No dataset was run with every encoding and learned, so there is nothing to rank.</p>");
+      continue;
+    }
     std::string rows;
     for (size_t e = 0; e < summary.encodings.size(); ++e) rows += body_row(summary, summary.lengths[i], e);
     html += per_length(summary, i, "<div class='scroll'><table class='sortable' data-sort='1'><thead><tr>" + heading(summary, summary.lengths[i]) +

@@ -1,4 +1,8 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
 
 #include "report/sections/sections.h"
 #include "report/words.h"
@@ -25,21 +29,23 @@ std::string what_settles(const stats::Comparison& c) {
   return "";
 }
 
-std::string comparison_row(const stats::Comparison& c, const Summary& summary, bool higher_better) {
+std::string comparison_row(const stats::Comparison& c, const Summary& summary, bool higher_better, bool any_open) {
   const size_t encoding = index_of(summary, c.second);
-  const auto score = [&](double value) { return (value > 0 ? "+" : "") + score_text(value, higher_better); };
-  return fmt::format("<tr {}>{}<td>{}</td>{}{}{}{}<td>{}</td><td>{}</td></tr>", of_encoding(encoding), encoding_cell(summary, encoding), outcome_badge(c.outcome),
+  const auto score = [&](double value) { return fmt::format("{}{}", value > 0 ? "+" : "", score_text(value, higher_better)); };
+  const std::string settles = any_open ? fmt::format("<td>{}</td>", what_settles(c)) : "";
+  return fmt::format("<tr {}>{}<td>{}</td>{}{}{}{}<td>{}</td>{}</tr>", of_encoding(encoding), encoding_cell(summary, encoding), outcome_badge(c.outcome),
                      number_cell(score(c.test.mean), c.test.mean), number_cell(fmt::format("{} to {}", score(c.interval.low), score(c.interval.high)), c.interval.low),
-                     number_cell(stats::p_text(c.holm_ln_p), c.holm_ln_p), number_cell(fmt::format("{:.2f}", c.effect), c.effect), seeds_ahead(c), what_settles(c));
+                     number_cell(stats::p_text(c.holm_ln_p), c.holm_ln_p), number_cell(fmt::format("{:.2f}", c.effect), c.effect), seeds_ahead(c), settles);
 }
 
 std::string reference_table(const Overall& overall, const Summary& summary) {
   if (overall.comparisons.empty()) return fmt::format("<p>{} cannot be compared here.</p>", escape(summary.reference));
-  std::string rows;
-  for (const stats::Comparison& c : overall.comparisons) rows += comparison_row(c, summary, overall.higher_better);
-  return "<div class='scroll'><table class='sortable'><thead><tr>" + heading_cell("against") + heading_cell(escape(summary.reference) + " is") +
-         heading_cell(overall.higher_better ? "difference, points" : "gain, nats") + heading_cell("95 % interval") + heading_cell("Holm p") + heading_cell("effect d<sub>z</sub>") +
-         heading_cell("seeds ahead") + heading_cell("what would settle it") + "</tr></thead><tbody>" + rows + "</tbody></table></div>";
+  const bool any_open = std::any_of(overall.comparisons.begin(), overall.comparisons.end(), [](const auto& c) { return c.outcome == stats::Outcome::undecided; });
+  std::string rows, head = heading_cell("against") + heading_cell(fmt::format("{} is", escape(summary.reference)));
+  for (const char* title : {overall.higher_better ? "difference, points" : "gain, nats", "95 % interval", "Holm p", "effect d<sub>z</sub>", "seeds ahead"}) head += heading_cell(title);
+  if (any_open) head += heading_cell("would settle it");
+  for (const stats::Comparison& c : overall.comparisons) rows += comparison_row(c, summary, overall.higher_better, any_open);
+  return fmt::format("<div class='scroll'><table class='sortable'><thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>", head, rows);
 }
 
 std::string tied_groups(const Overall& overall) {
@@ -56,17 +62,32 @@ std::string every_comparison(const Summary& summary) {
       for (const stats::Comparison& c : at.comparisons)
         items += fmt::format("<li><b>{}</b> {}{}: {}</li>", escape(dataset.name), length_name(at.x), at.learned ? "" : " (not learned)",
                              escape(stats::in_words(c, {.higher_better = dataset.higher_better, .margin = summary.options.margin})));
-  return items.empty() ? "" : "<details><summary>Every dataset's comparison in words</summary><ul>" + items + "</ul></details>";
+  return items.empty() ? "" : fmt::format("<details><summary>Every dataset's comparison in words</summary><ul>{}</ul></details>", items);
+}
+
+// The same news at several lengths is one item: "kept out (1x, 2x): parity".
+std::string by_length(const Summary& summary, const char* news, std::vector<std::string> Overall::*names) {
+  std::map<std::vector<std::string>, std::vector<std::string>> lengths;
+  for (const Overall& o : summary.overall)
+    if (!(o.*names).empty()) lengths[o.*names].push_back(o.x == 0 ? "test set" : length_name(o.x));
+  std::string items;
+  for (const auto& [who, where] : lengths) items += fmt::format("<li>{} ({}): {}.</li>", news, fmt::join(where, ", "), escape(and_list(who)));
+  return items;
 }
 
 std::string left_out(const Summary& summary) {
-  std::string text;
-  for (const Overall& o : summary.overall) {
-    if (!o.not_learned.empty()) text += fmt::format("<li>Not learned by any encoding {}, and kept out: {}.</li>", at_length(o.x), escape(and_list(o.not_learned)));
-    if (!o.diverged.empty()) text += fmt::format("<li>Left out {} because of a diverged run: {}.</li>", at_length(o.x), escape(and_list(o.diverged)));
-  }
-  for (const std::string& note : summary.notes) text += fmt::format("<li>{}</li>", escape(note));
-  return text.empty() ? "" : "<h3>Missing here</h3><ul class='notes'>" + text + "</ul>";
+  std::string items = by_length(summary, "Not learned by any encoding, and kept out", &Overall::not_learned) +
+                      by_length(summary, "Not compared because of a diverged run", &Overall::diverged);
+  for (const std::string& note : summary.notes) items += fmt::format("<li>{}</li>", escape(note));
+  return items.empty() ? "" : fmt::format("<h3>Left out</h3><ul class='notes'>{}</ul>", items);
+}
+
+// The leader's name stands out.
+std::string headline_html(const Overall& overall, const Summary& summary) {
+  std::string html = escape(headline(overall, summary));
+  const std::string leader = escape(overall.leader);
+  if (const size_t at = html.find(leader); !leader.empty() && at != std::string::npos) html.replace(at, leader.size(), fmt::format("<b>{}</b>", leader));
+  return html;
 }
 
 std::string length_label(const Overall& overall, const Summary& summary) {
@@ -81,7 +102,7 @@ std::string length_label(const Overall& overall, const Summary& summary) {
 std::string verdict_section(const Summary& summary, const Gathered&) {
   std::string html = fmt::format("<p class='lead'>{}</p><dl class='answers'>", escape(setting_in_words(summary)));
   for (const Overall& overall : summary.overall)
-    html += fmt::format("<dt>{}</dt><dd>{}</dd>", escape(length_label(overall, summary)), escape(headline(overall, summary)));
+    html += fmt::format("<dt>{}</dt><dd>{}</dd>", escape(length_label(overall, summary)), headline_html(overall, summary));
   html += "</dl>";
   if (summary.encodings.size() > 1) html += fmt::format("<h3>{} against the others, all learned datasets together</h3>", escape(summary.reference));
   for (size_t i = 0; i < summary.lengths.size() && summary.encodings.size() > 1; ++i)
