@@ -10,7 +10,7 @@
 namespace darope::report {
 namespace {
 
-constexpr size_t kFewestExamples = 3;   // what a paired test needs
+constexpr int64_t kFewestExamples = 3;   // what a paired test needs
 
 // The first of these that a dataset was scored by is what its encodings are compared on.
 struct Metric {
@@ -39,7 +39,8 @@ const stats::Values* scores_of(const Run& run, const std::string& metric, double
 }
 
 // The mean over finished seeds of a metric beside the main one.
-std::optional<double> beside(const Gathered& all, const std::string& dataset, const std::string& encoding, const std::string& metric, double x) {
+std::optional<double> beside(const Gathered& all, const std::string& dataset, const std::string& encoding, const std::string& metric,
+                             double x) {
   stats::Values means;
   for (const int64_t seed : all.seeds)
     if (const Run* run = all.find(dataset, encoding, seed))
@@ -92,8 +93,11 @@ bool is_learned(const Dataset& dataset, const AtLength& at, const std::vector<st
 void compare_at(const Gathered& all, const Dataset& dataset, AtLength& at, Summary& summary) {
   const Paired pairs = paired(all, dataset.name, dataset.metric, at.x);
   at.seeds = pairs.seeds;
-  if (pairs.methods.empty() || at.examples < int64_t(kFewestExamples)) {
-    summary.notes.push_back(fmt::format("{}: nothing can be paired; that takes a seed that all encodings finished and {} examples.", dataset.name, kFewestExamples));
+  if (pairs.methods.empty() || at.examples < kFewestExamples) {
+    const std::string note = fmt::format("On {} nothing can be paired: that takes {} examples and a seed that all its encodings finished.",
+                                         dataset.name, kFewestExamples);
+    if (summary.notes.empty() || summary.notes.back() != note) summary.notes.push_back(note);   // once for all lengths
+    at.seeds.clear();
     return;
   }
   const stats::Rule rule{.higher_better = dataset.higher_better, .margin = summary.options.margin};
@@ -101,7 +105,8 @@ void compare_at(const Gathered& all, const Dataset& dataset, AtLength& at, Summa
   if (pairs.methods.size() < 2) return;
   add_within_example_widths(pairs, at);
   at.tied = tied_names(pairs.methods, rule);
-  const bool has_reference = std::any_of(pairs.methods.begin(), pairs.methods.end(), [&](const stats::Method& m) { return m.name == summary.reference; });
+  const bool has_reference =
+      std::any_of(pairs.methods.begin(), pairs.methods.end(), [&](const stats::Method& m) { return m.name == summary.reference; });
   if (has_reference) at.comparisons = stats::compare_with(summary.reference, in_family(pairs.methods, summary), rule);
 }
 
@@ -118,11 +123,13 @@ Paired paired(const Gathered& all, const std::string& dataset, const std::string
   }
   Paired result;
   for (const int64_t seed : all.seeds)
-    if (std::all_of(sound.begin(), sound.end(), [&](const std::string& e) { return all.find(dataset, e, seed); })) result.seeds.push_back(seed);
+    if (std::all_of(sound.begin(), sound.end(), [&](const std::string& e) { return all.find(dataset, e, seed); }))
+      result.seeds.push_back(seed);
   if (result.seeds.empty()) return result;
   for (const std::string& encoding : sound) {
     result.methods.push_back({encoding, {}});
-    for (const int64_t seed : result.seeds) result.methods.back().scores.push_back(*scores_of(*all.find(dataset, encoding, seed), metric, x));
+    for (const int64_t seed : result.seeds)
+      result.methods.back().scores.push_back(*scores_of(*all.find(dataset, encoding, seed), metric, x));
   }
   return result;
 }
@@ -132,8 +139,9 @@ Dataset summarise_dataset(const Gathered& all, const std::string& name, Summary&
   dataset.name = name;
   const Run* model = first_finished(all, name);
   for (const std::string& encoding : all.encodings)
-    dataset.everywhere = dataset.everywhere && std::any_of(all.runs.begin(), all.runs.end(), [&](const Run& r) { return r.dataset == name && r.encoding == encoding; });
-  if (!model) return dataset;                       // every run diverged: the notes say so
+    dataset.everywhere = dataset.everywhere && std::any_of(all.runs.begin(), all.runs.end(),
+                                                           [&](const Run& r) { return r.dataset == name && r.encoding == encoding; });
+  if (!model) return dataset;   // every run diverged: the notes say so
   const Metric& metric = primary_metric(*model);
   dataset.family = model->family;
   dataset.metric = metric.name;

@@ -93,7 +93,8 @@ void note_absences(Gathered& all) {
         if (!all.find(dataset, encoding, seed)) missing.push_back(seed);
       if (missing.size() == all.seeds.size()) all.notes.push_back(fmt::format("{} was not run on {}.", encoding, dataset));
       else if (!missing.empty())
-        all.notes.push_back(fmt::format("{} on {} lacks seed{} {}.", encoding, dataset, missing.size() > 1 ? "s" : "", fmt::join(missing, ", ")));
+        all.notes.push_back(
+            fmt::format("{} on {} lacks seed{} {}.", encoding, dataset, missing.size() > 1 ? "s" : "", fmt::join(missing, ", ")));
     }
 }
 
@@ -105,9 +106,8 @@ void note_mixture(Gathered& all, std::string Run::*field, const char* what) {
 }  // namespace
 
 const Run* Gathered::find(const std::string& dataset, const std::string& encoding, int64_t seed) const {
-  const auto found = std::find_if(runs.begin(), runs.end(), [&](const Run& run) {
-    return run.dataset == dataset && run.encoding == encoding && run.seed == seed;
-  });
+  const auto found = std::find_if(runs.begin(), runs.end(),
+                                  [&](const Run& run) { return run.dataset == dataset && run.encoding == encoding && run.seed == seed; });
   return found == runs.end() ? nullptr : &*found;
 }
 
@@ -115,7 +115,8 @@ Gathered gather(const std::vector<std::filesystem::path>& folders) {
   Gathered all;
   all.folders = folders;
   for (const std::filesystem::path& folder : folders) read_folder(folder, all);
-  if (all.runs.empty()) throw Error(fmt::format("{}: no finished run to report on", folders.empty() ? "no folder" : folders.front().string()));
+  if (all.runs.empty())
+    throw Error(fmt::format("{}: no finished run to report on", folders.empty() ? "no folder" : folders.front().string()));
   all.datasets = distinct(all.runs, &Run::dataset);
   all.encodings = distinct(all.runs, &Run::encoding);
   all.seeds = distinct(all.runs, &Run::seed);

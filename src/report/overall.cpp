@@ -60,7 +60,8 @@ void name_leader(const std::vector<stats::Method>& methods, const stats::Rule& r
     for (const stats::Values& seed : method.scores) means.push_back(stats::mean(seed));
     return rule.higher_better ? stats::mean(means) : -stats::mean(means);
   };
-  overall.leader = std::max_element(methods.begin(), methods.end(), [&](const auto& a, const auto& b) { return score(a) < score(b); })->name;
+  overall.leader =
+      std::max_element(methods.begin(), methods.end(), [&](const auto& a, const auto& b) { return score(a) < score(b); })->name;
   for (const stats::Comparison& pair : stats::compare_all(methods, rule)) {
     if (pair.first == overall.leader) overall.leads.push_back(pair);
     if (pair.second == overall.leader) overall.leads.push_back(stats::turned(pair));
@@ -84,15 +85,14 @@ void judge(const Gathered& all, const Datasets& datasets, const Summary& summary
   if (overall.seeds.empty() || encodings.size() < 2) return;
   const std::vector<stats::Method> methods = pool(pairs, datasets, encodings, overall.seeds);
   const stats::Rule rule{.higher_better = overall.higher_better, .margin = summary.options.margin};
-  if (methods.front().scores.front().size() < 3) return;
   name_leader(methods, rule, overall);
   overall.tied = tied_names(methods, rule);
   if (find(methods, summary.reference)) overall.comparisons = stats::compare_with(summary.reference, in_family(methods, summary), rule);
 }
 
 // The mean over datasets of one encoding's normalised scores, and its spread over seeds.
-void mean_over(const Datasets& datasets, double x, size_t encoding, std::optional<double> Cell::*normalised, std::optional<double> Dataset::*chance,
-               std::optional<double>& mean, std::optional<double>& spread) {
+void mean_over(const Datasets& datasets, double x, size_t encoding, std::optional<double> Cell::*normalised,
+               std::optional<double> Dataset::*chance, std::optional<double>& mean, std::optional<double>& spread) {
   stats::Values means;
   stats::Table by_seed;
   for (const Dataset* dataset : datasets) {

@@ -25,7 +25,8 @@ constexpr Section kSections[] = {
 // JSON inside a script element: nothing in it may end the element or open a comment.
 std::string script_safe(const nlohmann::ordered_json& json) {
   std::string safe;
-  for (const char c : json.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace)) safe += c == '<' ? "\\u003c" : std::string(1, c);
+  for (const char c : json.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace))
+    safe += c == '<' ? "\\u003c" : std::string(1, c);
   return safe;
 }
 
@@ -34,23 +35,28 @@ std::string toolbar(const Summary& summary) {
   if (summary.lengths.size() > 1) {
     html += "<div class='group lengths' role='group' aria-label='test length'>";
     for (size_t i = 0; i < summary.lengths.size(); ++i)
-      html += fmt::format("<button type='button' data-length='{}' aria-pressed='{}'>{}</button>", i, i == 0, length_name(summary.lengths[i]));
+      html +=
+          fmt::format("<button type='button' data-length='{}' aria-pressed='{}'>{}</button>", i, i == 0, length_name(summary.lengths[i]));
     html += "</div>";
   }
   html += "<div class='group encodings' role='group' aria-label='encodings'>";
   for (size_t e = 0; e < summary.encodings.size(); ++e)
-    html += fmt::format("<button type='button' data-toggle='{}' aria-pressed='true'>{}{}</button>", e, swatch(e), escape(summary.encodings[e]));
+    html +=
+        fmt::format("<button type='button' data-toggle='{}' aria-pressed='true'>{}{}</button>", e, swatch(e), escape(summary.encodings[e]));
   return html + "</div></nav>";
 }
 
 }  // namespace
 
 std::string render_page(const Summary& summary, const Gathered& all) {
-  const nlohmann::ordered_json data{{"encodings", summary.encodings}, {"reference", index_of(summary, summary.reference)},
-                                    {"lengths", lengths_data(summary)}, {"curves", curves_data(summary, all)}};
+  const nlohmann::ordered_json data{{"encodings", summary.encodings},
+                                    {"reference", index_of(summary, summary.reference)},
+                                    {"lengths", lengths_data(summary)},
+                                    {"curves", curves_data(summary, all)}};
   std::string html =
       "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'><meta name='viewport' content='width=device-width, initial-scale=1'>"
-      "<meta http-equiv='Content-Security-Policy' content=\"default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:\">"
+      "<meta http-equiv='Content-Security-Policy' content=\"default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
+      "img-src data:\">"
       "<meta name='color-scheme' content='light dark'><link rel='icon' href='data:,'><title>Which positional encoding?</title>\n<style>";
   html += assets::page_css;
   html += "</style></head>\n<body><header><h1>Which positional encoding?</h1></header>\n" + toolbar(summary) + "\n<main>";

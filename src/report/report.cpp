@@ -8,7 +8,9 @@ namespace darope::report {
 namespace {
 
 // A folder's name need not be text; JSON has to be.
-std::string dumped(const nlohmann::ordered_json& json) { return json.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n"; }
+std::string dumped(const nlohmann::ordered_json& json) {
+  return json.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
 
 }  // namespace
 

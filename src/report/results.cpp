@@ -61,13 +61,14 @@ ordered_json to_json(const Dataset& dataset, double margin) {
                        {"comparisons", to_json(at.comparisons, rule)}, {"tied", at.tied}});
   }
   return {{"name", dataset.name}, {"family", dataset.family}, {"metric", dataset.metric}, {"higher_better", dataset.higher_better},
-          {"everywhere", dataset.everywhere}, {"chance", maybe(dataset.chance)}, {"true_chance", maybe(dataset.true_chance)}, {"lengths", lengths}};
+          {"everywhere", dataset.everywhere}, {"chance", maybe(dataset.chance)}, {"true_chance", maybe(dataset.true_chance)},
+          {"lengths", lengths}};
 }
 
 ordered_json to_json(const Overall& o, double margin) {
   const stats::Rule rule{.higher_better = o.higher_better, .margin = margin};
-  return {{"metric", o.metric}, {"x", o.x}, {"datasets", o.datasets}, {"not_learned", o.not_learned}, {"diverged", o.diverged}, {"seeds", o.seeds},
-          {"leader", o.leader.empty() ? ordered_json(nullptr) : ordered_json(o.leader)}, {"leads", to_json(o.leads, rule)},
+  return {{"metric", o.metric}, {"x", o.x}, {"datasets", o.datasets}, {"not_learned", o.not_learned}, {"diverged", o.diverged},
+          {"seeds", o.seeds}, {"leader", o.leader.empty() ? ordered_json(nullptr) : ordered_json(o.leader)}, {"leads", to_json(o.leads, rule)},
           {"comparisons", to_json(o.comparisons, rule)}, {"tied", o.tied}};
 }
 
@@ -82,8 +83,18 @@ ordered_json to_json(const Aggregate& aggregate) {
 ordered_json to_json(const Ranking& ranking, const std::vector<std::string>& encodings) {
   ordered_json rows = ordered_json::array();
   for (size_t e = 0; e < encodings.size(); ++e)
-    rows.push_back({{"encoding", encodings[e]}, {"mean", ranking.ranks[e].mean}, {"standard_error", maybe(ranking.ranks[e].standard_error)}});
+    rows.push_back({{"encoding", encodings[e]}, {"mean", ranking.ranks[e].mean},
+                    {"standard_error", maybe(ranking.ranks[e].standard_error)}});
   return {{"x", ranking.x}, {"datasets", ranking.datasets}, {"rows", rows}};
+}
+
+ordered_json to_json(const Gap& gap) {
+  return {{"x", gap.x}, {"encoding", gap.encoding}, {"gap", gap.gap}, {"seed_sd", maybe(gap.seed_sd)}};
+}
+
+ordered_json to_json(const Cost& cost) {
+  return {{"encoding", cost.encoding}, {"parameters", cost.parameters}, {"seconds", cost.seconds},
+          {"tokens_per_second", cost.tokens_per_second}, {"peak_memory_bytes", cost.peak_memory_bytes}};
 }
 
 ordered_json to_json(const Run& run) {
@@ -125,11 +136,8 @@ ordered_json results_json(const Summary& s, const Gathered& all) {
           {"rankings", list(s.rankings, [&](const Ranking& r) { return to_json(r, s.encodings); })},
           {"aggregates", list(s.aggregates, [](const Aggregate& a) { return to_json(a); })},
           {"datasets", list(s.datasets, [&](const Dataset& d) { return to_json(d, margin); })},
-          {"recall_gaps", list(s.gaps, [](const Gap& g) { return ordered_json{{"x", g.x}, {"encoding", g.encoding}, {"gap", g.gap}, {"seed_sd", maybe(g.seed_sd)}}; })},
-          {"costs", list(s.costs, [](const Cost& c) {
-             return ordered_json{{"encoding", c.encoding}, {"parameters", c.parameters}, {"seconds", c.seconds},
-                                 {"tokens_per_second", c.tokens_per_second}, {"peak_memory_bytes", c.peak_memory_bytes}};
-           })},
+          {"recall_gaps", list(s.gaps, [](const Gap& g) { return to_json(g); })},
+          {"costs", list(s.costs, [](const Cost& c) { return to_json(c); })},
           {"runs", list(all.runs, [](const Run& r) { return to_json(r); })}, {"notes", s.notes}, {"caveat", stats::kCaveat}};
 }
 
@@ -141,8 +149,8 @@ std::string results_csv(const Summary& summary) {
     for (const AtLength& at : d.lengths)
       for (const Cell& c : at.cells) {
         const auto& exact = c.exact_match;
-        text += fmt::format("{},{},{:g},{},{},{},{},{},{},{},{},{},{},", quoted(d.name), quoted(d.family), at.x, d.metric, quoted(c.encoding),
-                            c.seeds.size(), c.diverged.size(), number(c.mean), number(c.seed_sd), number(c.cousineau_morey),
+        text += fmt::format("{},{},{:g},{},{},{},{},{},{},{},{},{},{},", quoted(d.name), quoted(d.family), at.x, d.metric,
+                            quoted(c.encoding), c.seeds.size(), c.diverged.size(), number(c.mean), number(c.seed_sd), number(c.cousineau_morey),
                             number(at.loftus_masson), number(c.normalised), number(c.normalised_true));
         text += exact ? fmt::format("{:.10g},{:.10g},{:.10g},", exact->share, exact->wilson.low, exact->wilson.high) : ",,,";
         text += fmt::format("{},{},{}\r\n", number(c.free_running), at.learned ? "yes" : "no", outcome_of(at, c.encoding));

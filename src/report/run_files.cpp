@@ -64,7 +64,8 @@ Run read_facts(const std::filesystem::path& path) {
   run.encoding = need<std::string>(json, "encoding", where);
   run.seed = need<int64_t>(json, "seed", where);
   const auto status = need<std::string>(json, "status", where);
-  if (status != "finished" && status != "diverged") throw Error(fmt::format("{}: status '{}' is neither finished nor diverged", where, status));
+  if (status != "finished" && status != "diverged")
+    throw Error(fmt::format("{}: status '{}' is neither finished nor diverged", where, status));
   run.diverged = status == "diverged";
   run.shared_init = need<std::string>(json, "shared_init", where);
   run.data_order = need<std::string>(json, "data_order", where);

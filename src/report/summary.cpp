@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <set>
 
 #include "base/error.h"
@@ -14,15 +15,21 @@ namespace {
 std::string base_name(const std::string& encoding) { return encoding.substr(0, encoding.find(':')); }
 
 std::string choose_reference(const Gathered& all, const std::string& asked) {
-  const auto known = [&](const std::string& name) { return std::find(all.encodings.begin(), all.encodings.end(), name) != all.encodings.end(); };
+  const auto known = [&](const std::string& name) {
+    return std::find(all.encodings.begin(), all.encodings.end(), name) != all.encodings.end();
+  };
   if (!asked.empty() && !known(asked)) throw Error(unknown_name("reference", asked, all.encodings));
   if (!asked.empty()) return asked;
   if (known("darope")) return "darope";
-  const auto variant = std::find_if(all.encodings.begin(), all.encodings.end(), [](const std::string& e) { return base_name(e) == "darope"; });
+  const auto variant =
+      std::find_if(all.encodings.begin(), all.encodings.end(), [](const std::string& e) { return base_name(e) == "darope"; });
   return variant == all.encodings.end() ? all.encodings.front() : *variant;
 }
 
-bool is_rope_10k(const std::string& encoding) { return base_name(encoding) == "rope" && encoding.find("base=10000") != std::string::npos && encoding.find("base=100000") == std::string::npos; }
+bool is_rope_10k(const std::string& encoding) {
+  const size_t base = encoding.find("base=");
+  return base_name(encoding) == "rope" && base != std::string::npos && std::strtod(encoding.c_str() + base + 5, nullptr) == 10'000;
+}
 
 // The paper tests against RoPE at base 10,000, NoPE, HoPE and PoPE.
 std::vector<std::string> paper_baselines(const std::vector<std::string>& encodings) {

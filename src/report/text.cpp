@@ -45,7 +45,9 @@ std::string at_length(double x) {
   return x == 1 ? "at the training length" : fmt::format("at {:g}x the training length", x);
 }
 
-std::string score_text(double value, bool higher_better) { return higher_better ? fmt::format("{:.1f}", 100 * value) : fmt::format("{:.4g}", value); }
+std::string score_text(double value, bool higher_better) {
+  return higher_better ? fmt::format("{:.1f}", 100 * value) : fmt::format("{:.4g}", value);
+}
 
 std::string score_text(const std::optional<double>& value, bool higher_better) { return value ? score_text(*value, higher_better) : "–"; }
 

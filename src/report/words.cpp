@@ -47,44 +47,50 @@ std::string best_on(const Overall& overall, const Summary& summary) {
     if (std::find(overall.datasets.begin(), overall.datasets.end(), dataset.name) == overall.datasets.end()) continue;
     const std::vector<Cell>& cells = dataset.at(overall.x)->cells;
     const auto own = std::find_if(cells.begin(), cells.end(), [&](const Cell& cell) { return cell.encoding == overall.leader; });
-    best += std::none_of(cells.begin(), cells.end(), [&](const Cell& c) { return c.mean && (dataset.higher_better ? *c.mean > *own->mean : *c.mean < *own->mean); });
+    best += std::none_of(cells.begin(), cells.end(),
+                         [&](const Cell& c) { return c.mean && (dataset.higher_better ? *c.mean > *own->mean : *c.mean < *own->mean); });
   }
-  return fmt::format(" That is over {} learned datasets together; alone it has the best mean on {} of them.", overall.datasets.size(), best);
+  return fmt::format(" This is over {} learned datasets together; one by one, {} has the best mean on {} of them.", overall.datasets.size(),
+                     overall.leader, best);
 }
 
 }  // namespace
 
 std::string setting_in_words(const Summary& summary) {
-  std::string text = fmt::format("{} on {} with {} each", plural(summary.encodings.size(), "encoding"), plural(summary.datasets.size(), "dataset"),
-                                 plural(summary.seeds.size(), "seed"));
+  std::string text = fmt::format("{} on {} with {} each", plural(summary.encodings.size(), "encoding"),
+                                 plural(summary.datasets.size(), "dataset"), plural(summary.seeds.size(), "seed"));
   if (summary.parameters > 0) text += fmt::format(", models of {} parameters", count_text(double(summary.parameters)));
   text += ".";
-  if (small(summary))
-    text += " Everything below holds at this size; a larger model or a longer training can turn the order round.";
+  if (small(summary)) text += " Everything below holds at this size; a larger model or a longer training can turn the order round.";
   return text;
 }
 
 std::string headline(const Overall& overall, const Summary& summary) {
-  const std::string where = at_length(overall.x), size = small(summary) ? "At this size, " : "", there = small(summary) ? "At this size there" : "There";
+  const std::string where = at_length(overall.x), size = small(summary) ? "At this size, " : "",
+                    there = small(summary) ? "At this size there" : "There";
   if (overall.datasets.empty())
-    return fmt::format("{} is no verdict {}: no encoding learned {}.", there, where, overall.not_learned.size() == 1 ? "the dataset" : "any of the datasets");
+    return fmt::format("{} is no verdict {}: no encoding learned {}.", there, where,
+                       overall.not_learned.size() == 1 ? "the dataset" : "any of the datasets");
   if (overall.leader.empty()) return fmt::format("{} is no verdict {}: fewer than two encodings can be compared.", there, where);
-  const auto better = rivals(overall, stats::Outcome::better), tied = rivals(overall, stats::Outcome::tied), open = rivals(overall, stats::Outcome::undecided);
+  const auto better = rivals(overall, stats::Outcome::better), tied = rivals(overall, stats::Outcome::tied),
+             open = rivals(overall, stats::Outcome::undecided);
   const std::string best = best_on(overall, summary);
   if (open.empty() && tied.empty()) return fmt::format("{}{} is better than {} {}.{}", size, overall.leader, and_list(better), where, best);
   const std::string than = better.empty() ? "" : fmt::format("{} better than {}", tied.empty() ? "" : " and", and_list(better));
   const std::string ties = tied.empty() ? "" : fmt::format(" tied with {}", and_list(tied));
   if (open.empty()) return fmt::format("{}{} leads {},{}{}.{}", size, overall.leader, where, ties, than, best);
   const std::string sure = ties.empty() && than.empty() ? "" : fmt::format(" It is{}{}.", ties, than);
-  return fmt::format("{} is no single winner {}: {} has the best mean, but {} may be as good or better.{}{}{}", there, where, overall.leader, and_list(open),
-                     settling(overall), sure, best);
+  return fmt::format("{} is no single winner {}: {} has the best mean, but {} may be as good or better.{}{}{}", there, where,
+                     overall.leader, and_list(open), settling(overall), sure, best);
 }
 
 std::string rule_in_words(const Summary& summary) {
   const double margin = summary.options.margin;
   return fmt::format(
-      "Better needs a Holm-adjusted p below 0.05 and the same sign in every seed. Tied needs the whole 95 % interval of the difference, and every "
-      "seed's own difference, within {:.3g} ({:.3g} in 100 of accuracy, or nats of loss). Everything else is undecided. Who leads is judged with Holm "
+      "Better needs a Holm-adjusted p below 0.05 and the same sign in every seed. Tied needs the whole 95 % interval of the difference, "
+      "and every "
+      "seed's own difference, within {:.3g} ({:.3g} in 100 of accuracy, or nats of loss). Everything else is undecided. Who leads is "
+      "judged with Holm "
       "over all pairs; {} against the others with Holm over {}. Groups of ties need every pair to be tied.",
       margin, 100 * margin, summary.reference, summary.options.paper_family ? "the paper's four baselines" : "all baselines shown");
 }
@@ -95,7 +101,8 @@ std::string terminal_table(const Summary& summary) {
   std::string text;
   const auto line = [&](const std::string& name, const auto& value) {
     text += fmt::format("{:<{}}", printable(name), first);
-    for (size_t e = 0; e < summary.encodings.size(); ++e) text += fmt::format("  {:>{}}", value(e), std::max<size_t>(6, summary.encodings[e].size()));
+    for (size_t e = 0; e < summary.encodings.size(); ++e)
+      text += fmt::format("  {:>{}}", value(e), std::max<size_t>(6, summary.encodings[e].size()));
     text += '\n';
   };
   for (const double x : summary.lengths) {
@@ -110,7 +117,8 @@ std::string terminal_table(const Summary& summary) {
       if (ranking.x == x) line("mean rank", [&](size_t e) { return fmt::format("{:.1f}", ranking.ranks[e].mean); });
     text += '\n';
   }
-  const bool unlearned = std::any_of(summary.overall.begin(), summary.overall.end(), [](const Overall& o) { return !o.not_learned.empty(); });
+  const bool unlearned =
+      std::any_of(summary.overall.begin(), summary.overall.end(), [](const Overall& o) { return !o.not_learned.empty(); });
   if (unlearned) text += "* not learned by any encoding, kept out of ranks and verdict\n";
   for (const Overall& overall : summary.overall) text += printable(headline(overall, summary)) + '\n';
   for (const std::string& note : summary.notes) text += "Note: " + printable(note) + '\n';

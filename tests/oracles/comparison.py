@@ -31,14 +31,15 @@ def write_run(folder, dataset, encoding, seed, accuracies, examples=256, **chang
     family, chance, true_chance, constant = DATASETS.get(dataset, ("", None, None, None))
     run = {
         "schema": 1, "dataset": dataset, "family": family, "encoding": encoding, "seed": seed, "status": "finished", "steps": 900,
-        "tokens": 460800, "parameters": 132480 + 96 * len(encoding), "seconds": 3.1 + 0.4 * len(encoding), "tokens_per_second": 148645.0 / (1 + 0.02 * len(encoding)),
-        "peak_memory_bytes": 310 << 20, "shared_init": f"{dataset}{seed}" * 4, "data_order": f"order{dataset}{seed}" * 3,
+        "tokens": 460800, "parameters": 132480 + 96 * len(encoding), "seconds": 3.1 + 0.4 * len(encoding),
+        "tokens_per_second": 148645.0 / (1 + 0.02 * len(encoding)), "peak_memory_bytes": 310 << 20, "shared_init": f"{dataset}{seed}" * 4, "data_order": f"order{dataset}{seed}" * 3,
         "config_without_encoding": f"config{seed}" * 6, "chance": chance, "true_chance": true_chance,
         "best_constant": {str(x): constant for x in LENGTHS} if constant else None,
         "commit": "233e1dc", "machine": "two cores, no GPU", "torch": "2.11.0", **changes}
     folder.mkdir(parents=True)
     (folder / "run.json").write_text(json.dumps(run))
-    (folder / "config.yaml").write_text(f"dataset: {json.dumps(dataset)}\nseed: {seed}\nmodel:\n  layers: 2\n  d_model: 64\n  encoding: {json.dumps(encoding)}\n")
+    settings = {"dataset": dataset, "seed": seed, "encoding": encoding, "layers": 2, "d_model": 64}
+    (folder / "config.yaml").write_text("".join(f"{key}: {json.dumps(value)}\n" for key, value in settings.items()))
     rng = random.Random(f"{dataset}/{encoding}/{seed}")
     with (folder / "results.jsonl").open("w") as out:
         for x, mean in zip(LENGTHS, accuracies):

@@ -20,7 +20,8 @@ if not CHROMIUM or not DRIVER:
 
 # Where to leave screenshots for a person to look at; nowhere without it.
 SHOTS = os.environ.get("DAROPE_SCREENSHOTS")
-HOSTILE = [("<script>document.title='broken'</script>", "darope"), ("</script><img src=x onerror=\"document.title='broken'\">", "'\"><b id=broken>")]
+HOSTILE = [("<script>document.title='broken'</script>", "darope"),
+           ("</script><img src=x onerror=\"document.title='broken'\">", "'\"><b id=broken>")]
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +39,8 @@ def open_page(path, width, dark=False):
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
-    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600})
+    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     if dark:
         driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": "dark"}]})
     driver.get(pathlib.Path(path).as_uri())
@@ -113,7 +115,9 @@ def test_hovering_a_chart_shows_values(page):
     canvas = page.find_element(By.CSS_SELECTOR, "canvas[data-chart=lengths]")
     page.execute_script("arguments[0].scrollIntoView({block: 'center'})", canvas)
     webdriver.ActionChains(page).move_to_element(canvas).perform()
-    lines = page.execute_script("const tip = Chart.getChart(arguments[0]).tooltip; return tip.opacity ? tip.body.flatMap(part => part.lines) : []", canvas)
+    lines = page.execute_script(
+        "const tip = Chart.getChart(arguments[0]).tooltip;"
+        "return tip.opacity ? tip.body.flatMap(part => part.lines) : []", canvas)
     assert len(lines) > 0 and "±" in lines[0]
 
 
@@ -131,8 +135,9 @@ def test_fits_the_width(report, width, dark):
     try:
         assert driver.execute_script("return document.documentElement.scrollWidth") <= width
         if SHOTS:
-            size = {"x": 0, "y": 0, "width": width, "height": driver.execute_script("return document.documentElement.scrollHeight"), "scale": 1}
-            image = driver.execute_cdp_cmd("Page.captureScreenshot", {"captureBeyondViewport": True, "clip": size})["data"]
+            height = driver.execute_script("return document.documentElement.scrollHeight")
+            clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}
+            image = driver.execute_cdp_cmd("Page.captureScreenshot", {"captureBeyondViewport": True, "clip": clip})["data"]
             (pathlib.Path(SHOTS) / f"report_{width}{'_dark' if dark else ''}.png").write_bytes(base64.b64decode(image))
     finally:
         driver.quit()

@@ -18,7 +18,7 @@ TEST(Gather, ReadsRunsScoresAndThinsCurves) {
   EXPECT_DOUBLE_EQ(run.scores.at("token_accuracy").at(2)[4], planted("nope", 1, 2, 4));
   EXPECT_EQ(run.config, "seed: 1\n");
   ASSERT_EQ(run.curve.size(), kCurvePoints);
-  EXPECT_EQ(run.curve.front().step, 5);                    // the mean of steps 1 to 5
+  EXPECT_EQ(run.curve.front().step, 5);   // the mean of steps 1 to 5
   EXPECT_DOUBLE_EQ(run.curve.front().loss, (1 + 1 / 2. + 1 / 3. + 1 / 4. + 1 / 5.) / 5);
   EXPECT_EQ(run.curve.back().step, 1000);
 }

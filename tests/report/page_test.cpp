@@ -12,8 +12,9 @@ TEST(Report, WritesThePageAndTheResults) {
   const Summary s = write_report(c.path(), {c.path()});
   const std::string page = read_file(c.path() / "report.html");
   EXPECT_LT(page.size(), 1'500'000u);
-  for (const char* part : {"<h2>Verdict</h2>", "<h2>Ranking</h2>", "<h2>Dataset by dataset</h2>", "<h2>Score by length</h2>", "<h2>Training curves</h2>", "<h2>Cost</h2>",
-                           "<h2>What was run</h2>", "At this size", "riddle", "not learned", "Content-Security-Policy"})
+  for (const char* part :
+       {"<h2>Verdict</h2>", "<h2>Ranking</h2>", "<h2>Dataset by dataset</h2>", "<h2>Score by length</h2>", "<h2>Training curves</h2>",
+        "<h2>Cost</h2>", "<h2>What was run</h2>", "At this size", "riddle", "not learned", "Content-Security-Policy"})
     expect_contains(page, part);
   EXPECT_LT(page.find("<h2>Verdict"), page.find("<h2>Ranking"));
   const Json results = parse_json(read_file(c.path() / "results.json"), "results.json");
@@ -28,7 +29,8 @@ TEST(Report, HostileNamesStayText) {
   const std::string evil = "</script><script>alert('1')</script>", quote = "a\"b'><img src=x onerror=alert(1)>\x1b[31m,\"";
   const Comparison c;
   for (const std::string& encoding : {std::string("darope"), evil})
-    for (int64_t seed = 0; seed < 2; ++seed) c.add(quote, encoding, seed, "token_accuracy", {1, 2}, planted, {{"commit", evil}, {"machine", quote}, {"family", evil}});
+    for (int64_t seed = 0; seed < 2; ++seed)
+      c.add(quote, encoding, seed, "token_accuracy", {1, 2}, planted, {{"commit", evil}, {"machine", quote}, {"family", evil}});
   write_file(c.folder(quote, "darope", 0) / "config.yaml", evil);
   const Summary s = write_report(c.path(), {c.path()});
   const std::string page = read_file(c.path() / "report.html");
@@ -55,7 +57,8 @@ TEST(Report, AFullSuiteStaysSmall) {
   for (int dataset = 0; dataset < 20; ++dataset)
     for (int encoding = 0; encoding < 10; ++encoding)
       for (int64_t seed = 0; seed < 3; ++seed)
-        c.add("a_rather_long_task_name_" + std::to_string(dataset), "rope:base=" + std::to_string(10000 + encoding), seed, "token_accuracy", {1, 2, 8}, planted, Json::object(), 4);
+        c.add("a_rather_long_task_name_" + std::to_string(dataset), "rope:base=" + std::to_string(10000 + encoding), seed, "token_accuracy",
+              {1, 2, 8}, planted, Json::object(), 4);
   write_report(c.path(), {c.path()});
   EXPECT_LT(size_of_file(c.path() / "report.html"), 1'500'000);
 }
@@ -76,7 +79,9 @@ TEST(Words, SayWhoLeadsAndWhatIsOpen) {
   plant(c, "copy");
   const Summary s = summarise(gather({c.path()}), {});
   const std::string text = terminal_table(s);
-  expect_contains(text, "At this size there is no single winner at the training length: pope has the best mean, but darope and hope may be as good or better.");
+  expect_contains(text,
+                  "At this size there is no single winner at the training length: pope has the best mean, but darope and hope may be as "
+                  "good or better.");
   expect_contains(text, "It is better than nope.");
   expect_contains(text, "seeds in all would settle that.");
   expect_contains(text, "84.0");

@@ -15,7 +15,8 @@ inline double guessing(const std::string&, int64_t seed, double, int64_t i) { re
 
 inline const std::vector<std::string> kEncodings = {"darope", "hope", "nope", "pope"};
 
-inline void plant(const Comparison& to, const std::string& dataset, const Comparison::Score& score = planted, const Json& changes = Json::object()) {
+inline void plant(const Comparison& to, const std::string& dataset, const Comparison::Score& score = planted,
+                  const Json& changes = Json::object()) {
   for (const std::string& encoding : kEncodings)
     for (int64_t seed = 0; seed < 2; ++seed) to.add(dataset, encoding, seed, "token_accuracy", {1, 2}, score, changes);
 }

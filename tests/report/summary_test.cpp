@@ -86,14 +86,14 @@ TEST(Summary, AggregatesRanksAndSpreads) {
   plant(c, "copy");
   plant(c, "recall", planted, {{"family", "retrieval"}});
   const Summary s = summarise(gather({c.path()}), {});
-  ASSERT_EQ(s.aggregates.size(), 8u);                       // all, without retrieval, two families; at two lengths
+  ASSERT_EQ(s.aggregates.size(), 8u);   // all, without retrieval, two families; at two lengths
   EXPECT_EQ(s.aggregates[0].over, "all");
   EXPECT_EQ(s.aggregates[1].over, "without retrieval");
   EXPECT_EQ(s.aggregates[1].datasets, std::vector<std::string>{"copy"});
   const Aggregate::Row& pope = s.aggregates[0].rows[3];
   EXPECT_NEAR(*pope.normalised, 0.75 / 0.9, 1e-12);
   EXPECT_NEAR(*pope.normalised_true, 0.7, 1e-12);
-  const double spread = 0.0565685424949238 / 0.5;           // of each of two tasks, so the mean's is that over sqrt(2)
+  const double spread = 0.0565685424949238 / 0.5;   // of each of two tasks, so the mean's is that over sqrt(2)
   EXPECT_NEAR(*pope.normalised_true_sd, spread / std::sqrt(2), 1e-12);
   ASSERT_EQ(s.rankings.size(), 2u);
   EXPECT_DOUBLE_EQ(s.rankings[0].ranks[3].mean, 1);
@@ -108,9 +108,9 @@ TEST(Summary, ADivergedEncodingIsShownRankedLastAndNotCompared) {
   const Summary s = summarise(gather({c.path()}), {});
   const AtLength& at = *s.datasets.at(0).at(1);
   EXPECT_EQ(cell_of(at, "pope").diverged, std::vector<int64_t>{1});
-  EXPECT_NEAR(*cell_of(at, "pope").mean, 0.89, 1e-12);      // of the seed that finished
+  EXPECT_NEAR(*cell_of(at, "pope").mean, 0.89, 1e-12);   // of the seed that finished
   EXPECT_EQ(at.comparisons.size(), 2u);
-  EXPECT_EQ(at.seeds.size(), 2u);                           // the others keep both
+  EXPECT_EQ(at.seeds.size(), 2u);   // the others keep both
   EXPECT_EQ(s.overall.at(0).diverged, std::vector<std::string>{"pope"});
   EXPECT_DOUBLE_EQ(s.rankings.at(0).ranks[3].mean, 4);
   EXPECT_EQ(s.notes.size(), 1u);
@@ -151,7 +151,8 @@ TEST(Summary, DatasetsOfSomeEncodingsStayOutOfOverallNumbers) {
 
 TEST(Summary, RecallGapIsTheControl) {
   const Comparison c;
-  plant(c, "dup_key_recall", [](const std::string& e, int64_t s, double x, int64_t i) { return planted(e, s, x, i) - 0.1 * double(s + 1); });
+  plant(c, "dup_key_recall",
+        [](const std::string& e, int64_t s, double x, int64_t i) { return planted(e, s, x, i) - 0.1 * double(s + 1); });
   plant(c, "assoc_recall");
   const Summary s = summarise(gather({c.path()}), {});
   ASSERT_EQ(s.gaps.size(), 8u);

@@ -19,7 +19,9 @@ std::vector<Run::Point> mean_curve(const Gathered& all, const std::string& datas
   for (const Run& run : all.runs) {
     if (run.dataset != dataset || run.encoding != encoding || run.diverged || run.curve.empty()) continue;
     if (mean.empty()) mean.assign(run.curve.size(), {});
-    const bool same_steps = mean.size() == run.curve.size() && (count == 0 || std::equal(mean.begin(), mean.end(), run.curve.begin(), [](auto& a, auto& b) { return a.step == b.step; }));
+    const bool same_steps =
+        mean.size() == run.curve.size() &&
+        (count == 0 || std::equal(mean.begin(), mean.end(), run.curve.begin(), [](auto& a, auto& b) { return a.step == b.step; }));
     if (!same_steps) continue;
     ++count;
     for (size_t i = 0; i < mean.size(); ++i) mean[i] = {run.curve[i].step, mean[i].loss + (run.curve[i].loss - mean[i].loss) / count};
@@ -47,20 +49,20 @@ ordered_json curves_data(const Summary& summary, const Gathered& all) {
     for (const std::string& encoding : summary.encodings) {
       ordered_json own = points(mean_curve(all, dataset.name, encoding), stride);
       if (steps.is_null() && !own["steps"].empty()) steps = own["steps"];
-      if (own["steps"] == steps) own.erase("steps");            // nearly always shared
+      if (own["steps"] == steps) own.erase("steps");   // nearly always shared
       series.push_back(std::move(own));
     }
-    charts.push_back({{"name", dataset.name}, {"steps", steps}, {"series", series}});
+    charts.push_back({{"steps", steps}, {"series", series}});
   }
   return charts;
 }
 
 std::string curves_section(const Summary& summary, const Gathered& all) {
   if (std::all_of(all.runs.begin(), all.runs.end(), [](const Run& run) { return run.curve.empty(); })) return "";
-  std::string html = fmt::format("<p>Training loss by step, the mean over seeds, averaged down to at most {} points.</p><div class='grid'>", kCurvePoints);
+  std::string html =
+      fmt::format("<p>Training loss by step, the mean over seeds, averaged down to at most {} points.</p><div class='grid'>", kCurvePoints);
   for (size_t d = 0; d < summary.datasets.size(); ++d)
-    html += fmt::format("<figure><figcaption>{}</figcaption><div class='canvas'><canvas data-chart='curves' data-index='{}' role='img' aria-label='training loss on {}'></canvas></div></figure>",
-                        escape(summary.datasets[d].name), d, escape(summary.datasets[d].name));
+    html += chart("curves", d, summary.datasets[d].name);
   return html + "</div>";
 }
 

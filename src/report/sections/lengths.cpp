@@ -32,17 +32,18 @@ ordered_json lengths_data(const Summary& summary) {
       }
       series.push_back({{"mean", mean}, {"width", width}, {"spread", spread}});
     }
-    charts.push_back({{"name", dataset.name}, {"accuracy", dataset.higher_better}, {"chance", rounded(dataset.true_chance, scale)}, {"x", x}, {"series", series}});
+    charts.push_back({{"accuracy", dataset.higher_better}, {"chance", rounded(dataset.true_chance, scale)}, {"x", x}, {"series", series}});
   }
   return charts;
 }
 
 std::string lengths_section(const Summary& summary, const Gathered&) {
   if (summary.lengths.size() < 2) return "";
-  std::string html = "<p>Mean score at each multiple of the training length; the thin grey line is chance. Hover a point for its value and intervals.</p><div class='grid'>";
+  std::string html =
+      "<p>Mean score at each multiple of the training length; the thin grey line is chance. "
+      "Hover a point for its value and intervals.</p><div class='grid'>";
   for (size_t d = 0; d < summary.datasets.size(); ++d)
-    html += fmt::format("<figure><figcaption>{}</figcaption><div class='canvas'><canvas data-chart='lengths' data-index='{}' role='img' aria-label='score by length on {}'></canvas></div></figure>",
-                        escape(summary.datasets[d].name), d, escape(summary.datasets[d].name));
+    html += chart("lengths", d, summary.datasets[d].name);
   return html + "</div>";
 }
 

@@ -23,6 +23,18 @@ constexpr size_t kColours = 8;
 
 }  // namespace
 
+std::string table(const std::string& head, const std::string& rows, const std::string& classes, const std::string& attributes) {
+  return fmt::format("<div class='scroll'><table class='sortable {}' {}><thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>", classes,
+                     attributes, head, rows);
+}
+
+std::string chart(const std::string& kind, size_t index, const std::string& text) {
+  return fmt::format(
+      "<figure><figcaption>{0}</figcaption><div class='canvas'>"
+      "<canvas data-chart='{1}' data-index='{2}' role='img' aria-label='{1} on {0}'></canvas></div></figure>",
+      escape(text), kind, index);
+}
+
 std::string heading_cell(const std::string& html, const std::string& attributes) {
   return fmt::format("<th scope='col' {}><button type='button'>{}</button></th>", attributes, html);
 }
@@ -33,18 +45,21 @@ std::string number_cell(const std::string& html, const std::optional<double>& so
 
 std::string swatch(size_t encoding) {
   const size_t colour = encoding % kColours;
-  return fmt::format("<svg class='swatch' style='--c:var(--s{})' width='26' height='12' aria-hidden='true'><path class='open' stroke-dasharray='{}' d='M1 6h24'/>{}</svg>",
-                     colour, kDashes[encoding % std::size(kDashes)], kMarkers[colour]);
+  return fmt::format(
+      "<svg class='swatch' style='--c:var(--s{})' width='26' height='12' aria-hidden='true'>"
+      "<path class='open' stroke-dasharray='{}' d='M1 6h24'/>{}</svg>",
+      colour, kDashes[encoding % std::size(kDashes)], kMarkers[colour]);
 }
 
 std::string encoding_cell(const Summary& summary, size_t encoding) {
   const std::string& name = summary.encodings[encoding];
-  return fmt::format("<th scope='row' data-v='{0}'>{1}{0}{2}</th>", escape(name), swatch(encoding), name == summary.reference ? "<small> reference</small>" : "");
+  return fmt::format("<th scope='row' data-v='{0}'>{1}{0}{2}</th>", escape(name), swatch(encoding),
+                     name == summary.reference ? "<small> reference</small>" : "");
 }
 
 std::string per_length(const Summary& summary, size_t length, const std::string& html) {
   const double x = summary.lengths[length];
-  const std::string caption = x == 0 ? "" : fmt::format("<p class='caption'>{}</p>", x == 1 ? "At the training length (1x)" : fmt::format("At {:g}x the training length", x));
+  const std::string caption = x == 0 ? "" : fmt::format("<p class='caption'>{}: {}</p>", length_name(x), at_length(x));
   return fmt::format("<div class='block' data-x='{}'>{}{}</div>", length, caption, html);
 }
 

@@ -20,6 +20,8 @@ nlohmann::ordered_json lengths_data(const Summary& summary);
 nlohmann::ordered_json curves_data(const Summary& summary, const Gathered& all);
 
 // Pieces that sections share. `html` is finished HTML, `text` is escaped here.
+std::string table(const std::string& head, const std::string& rows, const std::string& classes = "", const std::string& attributes = "");
+std::string chart(const std::string& kind, size_t index, const std::string& text);               // `index` into the kind's data
 std::string heading_cell(const std::string& html, const std::string& attributes = "");           // click to sort
 std::string number_cell(const std::string& html, const std::optional<double>& sort_by, const std::string& attributes = "");
 std::string swatch(size_t encoding);                                                             // line and marker of its series

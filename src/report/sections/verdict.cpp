@@ -33,19 +33,24 @@ std::string comparison_row(const stats::Comparison& c, const Summary& summary, b
   const size_t encoding = index_of(summary, c.second);
   const auto score = [&](double value) { return fmt::format("{}{}", value > 0 ? "+" : "", score_text(value, higher_better)); };
   const std::string settles = any_open ? fmt::format("<td>{}</td>", what_settles(c)) : "";
-  return fmt::format("<tr {}>{}<td>{}</td>{}{}{}{}<td>{}</td>{}</tr>", of_encoding(encoding), encoding_cell(summary, encoding), outcome_badge(c.outcome),
-                     number_cell(score(c.test.mean), c.test.mean), number_cell(fmt::format("{} to {}", score(c.interval.low), score(c.interval.high)), c.interval.low),
-                     number_cell(stats::p_text(c.holm_ln_p), c.holm_ln_p), number_cell(fmt::format("{:.2f}", c.effect), c.effect), seeds_ahead(c), settles);
+  return fmt::format("<tr {}>{}<td>{}</td>{}{}{}{}<td>{}</td>{}</tr>", of_encoding(encoding), encoding_cell(summary, encoding),
+                     outcome_badge(c.outcome), number_cell(score(c.test.mean), c.test.mean),
+                     number_cell(fmt::format("{} to {}", score(c.interval.low), score(c.interval.high)), c.interval.low),
+                     number_cell(stats::p_text(c.holm_ln_p), c.holm_ln_p), number_cell(fmt::format("{:.2f}", c.effect), c.effect),
+                     seeds_ahead(c), settles);
 }
 
 std::string reference_table(const Overall& overall, const Summary& summary) {
   if (overall.comparisons.empty()) return fmt::format("<p>{} cannot be compared here.</p>", escape(summary.reference));
-  const bool any_open = std::any_of(overall.comparisons.begin(), overall.comparisons.end(), [](const auto& c) { return c.outcome == stats::Outcome::undecided; });
+  const bool any_open = std::any_of(overall.comparisons.begin(), overall.comparisons.end(),
+                                    [](const auto& c) { return c.outcome == stats::Outcome::undecided; });
   std::string rows, head = heading_cell("against") + heading_cell(fmt::format("{} is", escape(summary.reference)));
-  for (const char* title : {overall.higher_better ? "difference, points" : "gain, nats", "95 % interval", "Holm p", "effect d<sub>z</sub>", "seeds ahead"}) head += heading_cell(title);
+  for (const char* title :
+       {overall.higher_better ? "difference, points" : "gain, nats", "95 % interval", "Holm p", "effect d<sub>z</sub>", "seeds ahead"})
+    head += heading_cell(title);
   if (any_open) head += heading_cell("would settle it");
   for (const stats::Comparison& c : overall.comparisons) rows += comparison_row(c, summary, overall.higher_better, any_open);
-  return fmt::format("<div class='scroll'><table class='sortable'><thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>", head, rows);
+  return table(head, rows);
 }
 
 std::string tied_groups(const Overall& overall) {
@@ -71,7 +76,8 @@ std::string by_length(const Summary& summary, const char* news, std::vector<std:
   for (const Overall& o : summary.overall)
     if (!(o.*names).empty()) lengths[o.*names].push_back(o.x == 0 ? "test set" : length_name(o.x));
   std::string items;
-  for (const auto& [who, where] : lengths) items += fmt::format("<li>{} ({}): {}.</li>", news, fmt::join(where, ", "), escape(and_list(who)));
+  for (const auto& [who, where] : lengths)
+    items += fmt::format("<li>{} ({}): {}.</li>", news, fmt::join(where, ", "), escape(and_list(who)));
   return items;
 }
 
@@ -86,7 +92,8 @@ std::string left_out(const Summary& summary) {
 std::string headline_html(const Overall& overall, const Summary& summary) {
   std::string html = escape(headline(overall, summary));
   const std::string leader = escape(overall.leader);
-  if (const size_t at = html.find(leader); !leader.empty() && at != std::string::npos) html.replace(at, leader.size(), fmt::format("<b>{}</b>", leader));
+  if (const size_t at = html.find(leader); !leader.empty() && at != std::string::npos)
+    html.replace(at, leader.size(), fmt::format("<b>{}</b>", leader));
   return html;
 }
 
@@ -104,7 +111,8 @@ std::string verdict_section(const Summary& summary, const Gathered&) {
   for (const Overall& overall : summary.overall)
     html += fmt::format("<dt>{}</dt><dd>{}</dd>", escape(length_label(overall, summary)), headline_html(overall, summary));
   html += "</dl>";
-  if (summary.encodings.size() > 1) html += fmt::format("<h3>{} against the others, all learned datasets together</h3>", escape(summary.reference));
+  if (summary.encodings.size() > 1)
+    html += fmt::format("<h3>{} against the others, all learned datasets together</h3>", escape(summary.reference));
   for (size_t i = 0; i < summary.lengths.size() && summary.encodings.size() > 1; ++i)
     for (const Overall& overall : summary.overall)
       if (overall.x == summary.lengths[i] && !overall.datasets.empty())
