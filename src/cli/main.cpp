@@ -24,6 +24,7 @@ int main(int argc, char** argv) {
   add_encodings(app);
   add_bands(app);
   add_tasks(app);
+  add_report(app);
   add_doctor(app);
 
   try {

@@ -8,6 +8,7 @@ namespace darope {
 void add_encodings(CLI::App& app);
 void add_bands(CLI::App& app);
 void add_tasks(CLI::App& app);
+void add_report(CLI::App& app);
 void add_doctor(CLI::App& app);
 
 }  // namespace darope

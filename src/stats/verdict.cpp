@@ -78,6 +78,17 @@ Settling what_would_settle(const Comparison& c, const Rule& rule) {
   return {Settling::By::more_seeds_than_sensible, 0};
 }
 
+void decide_all(std::vector<Comparison>& all, const Rule& rule) {
+  Values ln_p;
+  for (const Comparison& c : all) ln_p.push_back(c.test.ln_p);
+  const Values adjusted = holm(ln_p);
+  for (size_t i = 0; i < all.size(); ++i) {
+    all[i].holm_ln_p = adjusted[i];
+    all[i].outcome = decide(all[i], rule);
+    if (all[i].outcome == Outcome::undecided) all[i].settling = what_would_settle(all[i], rule);
+  }
+}
+
 // Bron and Kerbosch: every maximal clique of the graph of ties.
 void cliques(const std::vector<std::vector<bool>>& linked, const std::vector<size_t>& chosen, std::vector<size_t> open,
              std::vector<size_t> done, std::vector<std::vector<size_t>>& found) {
@@ -140,19 +151,31 @@ std::vector<Comparison> compare_with(std::string_view reference, const std::vect
     throw Error(unknown_name("reference", reference, known));
   }
   std::vector<Comparison> all;
-  Values ln_p;
-  for (auto method = methods.begin(); method != methods.end(); ++method) {
-    if (method == chosen) continue;
-    all.push_back(measure(*chosen, *method, rule));
-    ln_p.push_back(all.back().test.ln_p);
-  }
-  const Values adjusted = holm(ln_p);
-  for (size_t i = 0; i < all.size(); ++i) {
-    all[i].holm_ln_p = adjusted[i];
-    all[i].outcome = decide(all[i], rule);
-    if (all[i].outcome == Outcome::undecided) all[i].settling = what_would_settle(all[i], rule);
-  }
+  for (auto method = methods.begin(); method != methods.end(); ++method)
+    if (method != chosen) all.push_back(measure(*chosen, *method, rule));
+  decide_all(all, rule);
   return all;
+}
+
+std::vector<Comparison> compare_all(const std::vector<Method>& methods, const Rule& rule) {
+  check_input(methods, rule);
+  std::vector<Comparison> all;
+  for (size_t i = 0; i < methods.size(); ++i)
+    for (size_t j = i + 1; j < methods.size(); ++j) all.push_back(measure(methods[i], methods[j], rule));
+  decide_all(all, rule);
+  return all;
+}
+
+Comparison turned(Comparison c) {
+  std::swap(c.first, c.second);
+  c.test.mean = -c.test.mean;
+  c.test.t = -c.test.t;
+  c.effect = -c.effect;
+  c.interval = {-c.interval.high, -c.interval.low};
+  for (double& d : c.by_seed) d = -d;
+  if (c.outcome == Outcome::better) c.outcome = Outcome::worse;
+  else if (c.outcome == Outcome::worse) c.outcome = Outcome::better;
+  return c;
 }
 
 std::string in_words(const Comparison& c, const Rule& rule) {

@@ -53,6 +53,9 @@ struct Comparison {
 
 // The reference against every other method, in their order; Holm over all of them.
 std::vector<Comparison> compare_with(std::string_view reference, const std::vector<Method>& methods, const Rule& rule);
+// Every pair once, (i, j) with i < j, row by row; Holm over all of them: for naming the leader, who is chosen after looking.
+std::vector<Comparison> compare_all(const std::vector<Method>& methods, const Rule& rule);
+Comparison turned(Comparison comparison);                               // the same pair, seen from the other side
 std::string in_words(const Comparison& comparison, const Rule& rule);   // one sentence
 
 // Groups of two or more methods in which every pair is tied, as large as can be. Being tied does not carry over, so groups

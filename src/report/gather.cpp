@@ -1,0 +1,132 @@
+#include "report/gather.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+#include "base/error.h"
+#include "report/run_files.h"
+
+namespace darope::report {
+namespace {
+
+std::vector<std::filesystem::path> sorted_folders(const std::filesystem::path& parent) {
+  std::vector<std::filesystem::path> found;
+  for (const auto& entry : std::filesystem::directory_iterator(parent))
+    if (entry.is_directory()) found.push_back(entry.path());
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+void read_folder(const std::filesystem::path& folder, Gathered& all) {
+  const std::filesystem::path parent = folder / "runs";
+  if (!is_directory(parent)) throw Error(fmt::format("{} holds no comparison: there is no folder {}", folder.string(), parent.string()));
+  for (const std::filesystem::path& each : sorted_folders(parent)) {
+    if (finished_or_diverged(each)) all.runs.push_back(read_run(each));
+    else all.notes.push_back(fmt::format("The run in {} is not finished and is left out.", each.string()));
+  }
+}
+
+template <class Value> std::vector<Value> distinct(const std::vector<Run>& runs, Value Run::*field) {
+  std::set<Value> values;
+  for (const Run& run : runs) values.insert(run.*field);
+  return {values.begin(), values.end()};
+}
+
+void refuse_doubles(const std::vector<Run>& runs) {
+  std::map<std::tuple<std::string, std::string, int64_t>, const Run*> seen;
+  for (const Run& run : runs) {
+    const auto [at, fresh] = seen.emplace(std::tuple(run.dataset, run.encoding, run.seed), &run);
+    if (!fresh)
+      throw Error(fmt::format("{} and {} both hold {} on {} with seed {}; remove one of them", at->second->folder.string(),
+                              run.folder.string(), run.encoding, run.dataset, run.seed));
+  }
+}
+
+// Only the encoding may differ between runs that are compared.
+void refuse_mismatch(const Run& a, const Run& b) {
+  const auto refuse = [&](const std::string& what) {
+    throw Error(fmt::format("{} and {} cannot be compared: their {} differ{}", a.folder.string(), b.folder.string(), what,
+                            what.back() == 's' ? "" : "s"));
+  };
+  if (a.shared_init != b.shared_init) refuse("initial shared weights");
+  if (a.data_order != b.data_order) refuse("data order");
+  if (a.config_without_encoding != b.config_without_encoding) refuse("configs beyond the encoding");
+  if (!a.diverged && !b.diverged && a.tokens != b.tokens) refuse("numbers of training tokens");
+}
+
+// Scores are paired by example and averaged over seeds, so every run of a dataset has to have them all.
+void refuse_other_tests(const Run& a, const Run& b) {
+  const auto tests = [](const Run& run) {
+    std::set<std::string> shape;
+    for (const auto& [metric, lengths] : run.scores)
+      for (const auto& [x, examples] : lengths) shape.insert(fmt::format("{} of {} examples at {}x", metric, examples.size(), x));
+    return shape;
+  };
+  if (tests(a) != tests(b))
+    throw Error(fmt::format("{} and {} were not tested alike: one has {}, the other {}", a.folder.string(), b.folder.string(),
+                            fmt::join(tests(a), ", "), fmt::join(tests(b), ", ")));
+}
+
+void refuse_mismatches(const std::vector<Run>& runs) {
+  std::map<std::pair<std::string, int64_t>, std::vector<const Run*>> matched;
+  std::map<std::string, const Run*> tested;
+  for (const Run& run : runs) {
+    std::vector<const Run*>& earlier = matched[{run.dataset, run.seed}];
+    for (const Run* other : earlier) refuse_mismatch(*other, run);
+    earlier.push_back(&run);
+    if (!run.diverged) refuse_other_tests(*tested.emplace(run.dataset, &run).first->second, run);
+  }
+}
+
+void note_absences(Gathered& all) {
+  for (const Run& run : all.runs)
+    if (run.diverged)
+      all.notes.push_back(fmt::format("{} diverged on {} with seed {} after {} steps.", run.encoding, run.dataset, run.seed, run.steps));
+  for (const std::string& dataset : all.datasets)
+    for (const std::string& encoding : all.encodings) {
+      std::vector<int64_t> missing;
+      for (const int64_t seed : all.seeds)
+        if (!all.find(dataset, encoding, seed)) missing.push_back(seed);
+      if (missing.size() == all.seeds.size()) all.notes.push_back(fmt::format("{} was not run on {}.", encoding, dataset));
+      else if (!missing.empty())
+        all.notes.push_back(
+            fmt::format("{} on {} lacks seed{} {}.", encoding, dataset, missing.size() > 1 ? "s" : "", fmt::join(missing, ", ")));
+    }
+}
+
+void note_mixture(Gathered& all, std::string Run::*field, const char* what) {
+  const std::vector<std::string> values = distinct(all.runs, field);
+  if (values.size() > 1) all.notes.push_back(fmt::format("The runs come from {} {}: {}.", values.size(), what, fmt::join(values, "; ")));
+}
+
+}  // namespace
+
+const Run* Gathered::find(const std::string& dataset, const std::string& encoding, int64_t seed) const {
+  const auto found = std::find_if(runs.begin(), runs.end(),
+                                  [&](const Run& run) { return run.dataset == dataset && run.encoding == encoding && run.seed == seed; });
+  return found == runs.end() ? nullptr : &*found;
+}
+
+Gathered gather(const std::vector<std::filesystem::path>& folders) {
+  Gathered all;
+  all.folders = folders;
+  for (const std::filesystem::path& folder : folders) read_folder(folder, all);
+  if (all.runs.empty())
+    throw Error(fmt::format("{}: no finished run to report on", folders.empty() ? "no folder" : folders.front().string()));
+  all.datasets = distinct(all.runs, &Run::dataset);
+  all.encodings = distinct(all.runs, &Run::encoding);
+  all.seeds = distinct(all.runs, &Run::seed);
+  refuse_doubles(all.runs);
+  refuse_mismatches(all.runs);
+  note_absences(all);
+  note_mixture(all, &Run::commit, "commits");
+  note_mixture(all, &Run::machine, "machines");
+  note_mixture(all, &Run::torch, "versions of torch");
+  return all;
+}
+
+}  // namespace darope::report

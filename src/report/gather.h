@@ -1,0 +1,50 @@
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace darope::report {
+
+// One trained and tested model, as its folder tells it. Absent facts stay empty; scores are only those of a finished run.
+struct Run {
+  std::filesystem::path folder;
+  std::string dataset, family, encoding;           // the encoding with its options, as typed
+  int64_t seed = 0;
+  bool diverged = false;
+  int64_t steps = 0, tokens = 0, parameters = 0, peak_memory_bytes = 0;
+  double seconds = 0, tokens_per_second = 0;
+  std::optional<double> chance, true_chance;
+  std::map<double, double> best_constant;          // by length multiple
+  std::string shared_init, data_order, config_without_encoding, commit, machine, torch, config;
+
+  using Scores = std::map<double, std::vector<double>>;   // by length multiple (0 where none), then by example
+  std::map<std::string, Scores> scores;                   // by metric
+
+  struct Point {
+    int64_t step = 0;
+    double loss = 0;
+  };
+  std::vector<Point> curve;                        // training loss, thinned for drawing
+};
+
+inline constexpr size_t kCurvePoints = 200;
+
+// All runs of a comparison. The lists are sorted and hold every name that occurs.
+struct Gathered {
+  std::vector<std::filesystem::path> folders;
+  std::vector<Run> runs;
+  std::vector<std::string> datasets, encodings;
+  std::vector<int64_t> seeds;
+  std::vector<std::string> notes;                  // what is missing, unfinished or diverged, one sentence each
+
+  const Run* find(const std::string& dataset, const std::string& encoding, int64_t seed) const;
+};
+
+// Reads `<folder>/runs/*`. An Error that says which runs and what: runs of one dataset and seed that began from other shared
+// weights, saw other data or were configured differently beyond the encoding; a run found twice; a file that cannot be read.
+Gathered gather(const std::vector<std::filesystem::path>& folders);
+
+}  // namespace darope::report

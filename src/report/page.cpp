@@ -1,0 +1,73 @@
+#include "report/page.h"
+
+#include <fmt/format.h>
+
+#include "assets.h"
+#include "report/sections/sections.h"
+
+namespace darope::report {
+namespace {
+
+struct Section {
+  const char *id, *title;
+  std::string (*render)(const Summary&, const Gathered&);
+};
+constexpr Section kSections[] = {
+    {"verdict", "Verdict", verdict_section},
+    {"ranking", "Ranking", ranking_section},
+    {"matrix", "Dataset by dataset", matrix_section},
+    {"lengths", "Score by length", lengths_section},
+    {"curves", "Training curves", curves_section},
+    {"cost", "Cost", cost_section},
+    {"provenance", "What was run", provenance_section},
+};
+
+// JSON inside a script element: nothing in it may end the element or open a comment.
+std::string script_safe(const nlohmann::ordered_json& json) {
+  std::string safe;
+  for (const char c : json.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace))
+    safe += c == '<' ? "\\u003c" : std::string(1, c);
+  return safe;
+}
+
+std::string toolbar(const Summary& summary) {
+  std::string html = "<nav class='bar' aria-label='what is shown'>";
+  if (summary.lengths.size() > 1) {
+    html += "<div class='group lengths' role='group' aria-label='test length'>";
+    for (size_t i = 0; i < summary.lengths.size(); ++i)
+      html +=
+          fmt::format("<button type='button' data-length='{}' aria-pressed='{}'>{}</button>", i, i == 0, length_name(summary.lengths[i]));
+    html += "</div>";
+  }
+  html += "<div class='group encodings' role='group' aria-label='encodings'>";
+  for (size_t e = 0; e < summary.encodings.size(); ++e)
+    html +=
+        fmt::format("<button type='button' data-toggle='{}' aria-pressed='true'>{}{}</button>", e, swatch(e), escape(summary.encodings[e]));
+  return html + "</div></nav>";
+}
+
+}  // namespace
+
+std::string render_page(const Summary& summary, const Gathered& all) {
+  const nlohmann::ordered_json data{{"encodings", summary.encodings},
+                                    {"reference", index_of(summary, summary.reference)},
+                                    {"lengths", lengths_data(summary)},
+                                    {"curves", curves_data(summary, all)}};
+  std::string html =
+      "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'><meta name='viewport' content='width=device-width, initial-scale=1'>"
+      "<meta http-equiv='Content-Security-Policy' content=\"default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
+      "img-src data:\">"
+      "<meta name='color-scheme' content='light dark'><link rel='icon' href='data:,'><title>Which positional encoding?</title>\n<style>";
+  html += assets::page_css;
+  html += "</style></head>\n<body><header><h1>Which positional encoding?</h1></header>\n" + toolbar(summary) + "\n<main>";
+  for (const Section& section : kSections)
+    if (const std::string body = section.render(summary, all); !body.empty())
+      html += fmt::format("\n<section id='{}'><h2>{}</h2>{}</section>", section.id, section.title, body);
+  html += "</main>\n<script type='application/json' id='data'>" + script_safe(data) + "</script>\n<script>";
+  html += assets::chart_js;
+  html += "</script>\n<script>";
+  html += assets::page_js;
+  return html + "</script>\n</body></html>\n";
+}
+
+}  // namespace darope::report

@@ -1,0 +1,26 @@
+#include "report/report.h"
+
+#include "base/files.h"
+#include "report/page.h"
+#include "report/results.h"
+
+namespace darope::report {
+namespace {
+
+// A folder's name need not be text; JSON has to be.
+std::string dumped(const nlohmann::ordered_json& json) {
+  return json.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+Summary write_report(const std::filesystem::path& out, const std::vector<std::filesystem::path>& folders, const Options& options) {
+  const Gathered all = gather(folders);
+  Summary summary = summarise(all, options);
+  const std::string results = dumped(results_json(summary, all)), page = render_page(summary, all);
+  write_file(out / "results.json", results);
+  write_file(out / "report.html", page);
+  return summary;
+}
+
+}  // namespace darope::report

@@ -1,0 +1,11 @@
+#pragma once
+#include "report/summary.h"
+#include "report/words.h"
+
+namespace darope::report {
+
+// Everything from run folders to `out`/results.json and `out`/report.html. Each file is whole or not there;
+// runs that cannot be compared leave what was there before.
+Summary write_report(const std::filesystem::path& out, const std::vector<std::filesystem::path>& folders, const Options& options = {});
+
+}  // namespace darope::report

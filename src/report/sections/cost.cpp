@@ -1,0 +1,44 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/sections/sections.h"
+
+namespace darope::report {
+namespace {
+
+// How often the reference's share fits: "1.4x".
+std::string times(double value, double reference) { return reference > 0 ? fmt::format(" <small>{:.2f}x</small>", value / reference) : ""; }
+
+std::string seconds_text(double seconds) {
+  return seconds < 120    ? fmt::format("{:.1f} s", seconds)
+         : seconds < 7200 ? fmt::format("{:.1f} min", seconds / 60)
+                          : fmt::format("{:.1f} h", seconds / 3600);
+}
+
+std::string thousands(double value) {
+  std::string digits = fmt::format("{:.0f}", value);
+  for (size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, " ");
+  return digits;
+}
+
+}  // namespace
+
+std::string cost_section(const Summary& summary, const Gathered&) {
+  const Cost& reference = summary.costs[index_of(summary, summary.reference)];
+  std::string rows;
+  for (size_t e = 0; e < summary.encodings.size(); ++e) {
+    const Cost& c = summary.costs[e];
+    rows += fmt::format(
+        "<tr {}>{}{}{}{}{}</tr>", of_encoding(e), encoding_cell(summary, e), number_cell(thousands(c.parameters), c.parameters),
+        number_cell(seconds_text(c.seconds) + times(c.seconds, reference.seconds), c.seconds),
+        number_cell(thousands(c.tokens_per_second) + times(c.tokens_per_second, reference.tokens_per_second), c.tokens_per_second),
+        number_cell(fmt::format("{:.0f} MiB", double(c.peak_memory_bytes) / (1 << 20)), double(c.peak_memory_bytes)));
+  }
+  std::string head;
+  for (const char* title : {"encoding", "parameters", "time a run", "tokens/s", "peak memory"}) head += heading_cell(title);
+  return fmt::format("<p>Means over finished runs; memory is the most any run took. Small figures: times what {} takes.</p>{}",
+                     escape(summary.reference), table(head, rows));
+}
+
+}  // namespace darope::report

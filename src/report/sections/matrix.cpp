@@ -1,0 +1,110 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "report/sections/sections.h"
+
+namespace darope::report {
+namespace {
+
+struct Range {
+  double low = 0, high = 1;
+};
+
+// Accuracies are coloured from chance to perfect, losses from the worst to the best of their row.
+Range colour_range(const Dataset& dataset, const AtLength& at) {
+  if (dataset.higher_better) return {dataset.true_chance.value_or(0), 1};
+  Range range{-INFINITY, INFINITY};
+  for (const Cell& cell : at.cells)
+    if (cell.mean) range = {std::max(range.low, *cell.mean), std::min(range.high, *cell.mean)};
+  return range;
+}
+
+double heat(double value, const Range& range) {
+  return range.high == range.low ? 0.5 : std::clamp((value - range.low) / (range.high - range.low), 0.0, 1.0);
+}
+
+bool is_best(const Dataset& dataset, const AtLength& at, const Cell& cell) {
+  return std::none_of(at.cells.begin(), at.cells.end(), [&](const Cell& other) {
+    return other.mean && (dataset.higher_better ? *other.mean > *cell.mean : *other.mean < *cell.mean);
+  });
+}
+
+std::string sign_against_reference(const AtLength& at, const std::string& encoding) {
+  if (!at.learned) return "";
+  for (const stats::Comparison& c : at.comparisons) {
+    if (c.second != encoding) continue;
+    switch (c.outcome) {   // seen from the baseline
+      case stats::Outcome::better: return "▼";
+      case stats::Outcome::worse: return "▲";
+      case stats::Outcome::tied: return "=";
+      case stats::Outcome::undecided: return "?";
+    }
+  }
+  return "";
+}
+
+std::string hover(const Dataset& dataset, const AtLength& at, const Cell& cell) {
+  const auto score = [&](double v) { return score_text(v, dataset.higher_better); };
+  std::string text = fmt::format("{} on {}: {}", cell.encoding, dataset.name, score(*cell.mean));
+  if (cell.cousineau_morey)
+    text += fmt::format("\n95 % within examples ± {} (Cousineau-Morey), ± {} (Loftus-Masson)", score(*cell.cousineau_morey),
+                        score(*at.loftus_masson));
+  std::string seeds;
+  for (size_t s = 0; s < cell.seeds.size(); ++s) seeds += fmt::format("{}{}: {}", s ? ", " : "", cell.seeds[s], score(cell.by_seed[s]));
+  text += "\nby seed " + seeds + (cell.seed_sd ? fmt::format(" (SD {})", score(*cell.seed_sd)) : "");
+  if (cell.exact_match)
+    text += fmt::format("\nexact match {:.1f} % (Wilson {:.1f} to {:.1f})", 100 * cell.exact_match->share,
+                        100 * cell.exact_match->wilson.low, 100 * cell.exact_match->wilson.high);
+  if (cell.free_running) text += fmt::format("\nfree running {:.1f} %", 100 * *cell.free_running);
+  if (cell.normalised) text += fmt::format("\nchance-normalised {:.1f} %", 100 * *cell.normalised);
+  if (cell.normalised_true) text += fmt::format(", with true chance {:.1f} %", 100 * *cell.normalised_true);
+  if (!dataset.higher_better) text += fmt::format("\nperplexity {:.4g}", std::exp(*cell.mean));
+  return text;
+}
+
+std::string cell_html(const Dataset& dataset, const AtLength& at, const Cell& cell, size_t e) {
+  const std::string lost =
+      cell.diverged.empty() ? "" : fmt::format("<small class='lost'>diverged: seed {}</small>", fmt::join(cell.diverged, ", "));
+  if (!cell.mean) return number_cell(lost.empty() ? "<small>not run</small>" : lost, std::nullopt, of_encoding(e));
+  const std::string width =
+      cell.cousineau_morey ? fmt::format("<small>± {}</small>", score_text(*cell.cousineau_morey, dataset.higher_better)) : "";
+  return number_cell(fmt::format("<b>{}</b> <i>{}</i>{}{}", score_text(*cell.mean, dataset.higher_better),
+                                 sign_against_reference(at, cell.encoding), width, lost),
+                     *cell.mean,
+                     fmt::format("{} class='heat{}' style='--h:{:.2f}' title='{}'", of_encoding(e),
+                                 is_best(dataset, at, cell) && at.learned ? " best" : "", heat(*cell.mean, colour_range(dataset, at)),
+                                 escape(hover(dataset, at, cell))));
+}
+
+std::string dataset_row(const Dataset& dataset, const AtLength& at) {
+  std::string about = dataset.family;
+  if (!dataset.higher_better) about += (about.empty() ? "" : ", ") + metric_name(dataset.metric);
+  if (dataset.true_chance) about += fmt::format(", chance {:.0f}", 100 * *dataset.true_chance);
+  if (at.best_constant) about += fmt::format(", best constant {:.0f}", 100 * *at.best_constant);
+  std::string row = fmt::format("<th scope='row' data-v='{0}'>{0}<small>{1}</small>{2}</th>", escape(dataset.name), escape(about),
+                                at.learned ? "" : "<span class='badge undecided'>not learned</span>");
+  for (size_t e = 0; e < at.cells.size(); ++e) row += cell_html(dataset, at, at.cells[e], e);
+  return fmt::format("<tr{}>{}</tr>", at.learned ? "" : " class='faint'", row);
+}
+
+}  // namespace
+
+std::string matrix_section(const Summary& summary, const Gathered&) {
+  std::string html = fmt::format(
+      "<p>Mean score over seeds (accuracy in %) ± the 95 % within-example half-width; the best of a row is underlined. "
+      "Beside it, against {}: ▲ better, ▼ worse, = tied, ? undecided. Hover a cell for its seeds, exact match and more.</p>",
+      escape(summary.reference));
+  for (size_t i = 0; i < summary.lengths.size(); ++i) {
+    std::string head = heading_cell("dataset"), rows;
+    for (size_t e = 0; e < summary.encodings.size(); ++e) head += heading_cell(escape(summary.encodings[e]), of_encoding(e));
+    for (const Dataset& dataset : summary.datasets)
+      if (const AtLength* at = dataset.at(summary.lengths[i])) rows += dataset_row(dataset, *at);
+    html += per_length(summary, i, table(head, rows, "matrix"));
+  }
+  return html;
+}
+
+}  // namespace darope::report

@@ -1,0 +1,79 @@
+#include <fmt/format.h>
+
+#include "report/sections/sections.h"
+
+namespace darope::report {
+namespace {
+
+std::vector<const Aggregate*> aggregates_at(const Summary& summary, double x) {
+  std::vector<const Aggregate*> found;
+  for (const Aggregate& each : summary.aggregates)
+    if (each.x == x && (each.over == "all" || summary.datasets.size() > 1)) found.push_back(&each);
+  return found;
+}
+
+const Ranking* ranking_at(const Summary& summary, double x) {
+  for (const Ranking& each : summary.rankings)
+    if (each.x == x) return &each;
+  return nullptr;
+}
+
+std::string heading(const Summary& summary, double x) {
+  std::string row = heading_cell("encoding") + heading_cell("mean rank");
+  for (const Aggregate* each : aggregates_at(summary, x)) {
+    const std::string count = fmt::format(" <small>({})</small>", each->datasets.size());
+    if (each->over == "all") row += heading_cell("all" + count) + heading_cell("all, true chance" + count);
+    else row += heading_cell(escape(each->over) + count);
+  }
+  return row;
+}
+
+std::string body_row(const Summary& summary, double x, size_t e) {
+  std::string row = encoding_cell(summary, e);
+  const stats::MeanRank& rank = ranking_at(summary, x)->ranks[e];
+  row += number_cell(
+      fmt::format("{:.2f}", rank.mean) + (rank.standard_error ? fmt::format(" <small>± {:.2f}</small>", *rank.standard_error) : ""),
+      rank.mean);
+  for (const Aggregate* each : aggregates_at(summary, x)) {
+    const Aggregate::Row& own = each->rows[e];
+    row += number_cell(with_spread(own.normalised, own.normalised_sd, true), own.normalised);
+    if (each->over == "all") row += number_cell(with_spread(own.normalised_true, own.normalised_true_sd, true), own.normalised_true);
+  }
+  return fmt::format("<tr {}>{}</tr>", of_encoding(e), row);
+}
+
+std::string gap_table(const Summary& summary, double x) {
+  std::string rows;
+  for (const Gap& gap : summary.gaps)
+    if (gap.x == x) {
+      const size_t e = index_of(summary, gap.encoding);
+      rows += fmt::format("<tr {}>{}{}</tr>", of_encoding(e), encoding_cell(summary, e),
+                          number_cell(with_spread(gap.gap, gap.seed_sd, true), gap.gap));
+    }
+  if (rows.empty()) return "";
+  return "<h3>Control: dup_key_recall minus assoc_recall</h3><p class='fine'>A model that finds the latest value of a key loses little "
+         "when an older one stands before it. Points of accuracy ± spread over seeds.</p>" +
+         table(heading_cell("encoding") + heading_cell("gap"), rows);
+}
+
+}  // namespace
+
+std::string ranking_section(const Summary& summary, const Gathered&) {
+  std::string html =
+      "<p>Mean rank over learned datasets (1 is best) ± its standard error, then chance-normalised accuracy in % (0 is guessing, "
+      "100 is perfect), a plain mean over as many datasets as stand in brackets ± the spread that seeds give it. "
+      "Click a heading to sort.</p>";
+  for (size_t i = 0; i < summary.lengths.size(); ++i) {
+    if (!ranking_at(summary, summary.lengths[i])) {
+      html += per_length(summary, i, "<p>No dataset was run with every encoding and learned, so there is nothing to rank.</p>");
+      continue;
+    }
+    std::string rows;
+    for (size_t e = 0; e < summary.encodings.size(); ++e) rows += body_row(summary, summary.lengths[i], e);
+    html += per_length(summary, i, table(heading(summary, summary.lengths[i]), rows, "", "data-sort='1'") +
+                                       gap_table(summary, summary.lengths[i]));
+  }
+  return html;
+}
+
+}  // namespace darope::report

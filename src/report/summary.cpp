@@ -1,0 +1,115 @@
+#include "report/summary.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+
+#include "base/error.h"
+#include "base/names.h"
+
+namespace darope::report {
+namespace {
+
+std::string base_name(const std::string& encoding) { return encoding.substr(0, encoding.find(':')); }
+
+std::string choose_reference(const Gathered& all, const std::string& asked) {
+  const auto known = [&](const std::string& name) {
+    return std::find(all.encodings.begin(), all.encodings.end(), name) != all.encodings.end();
+  };
+  if (!asked.empty() && !known(asked)) throw Error(unknown_name("reference", asked, all.encodings));
+  if (!asked.empty()) return asked;
+  if (known("darope")) return "darope";
+  const auto variant =
+      std::find_if(all.encodings.begin(), all.encodings.end(), [](const std::string& e) { return base_name(e) == "darope"; });
+  return variant == all.encodings.end() ? all.encodings.front() : *variant;
+}
+
+bool is_rope_10k(const std::string& encoding) {
+  const size_t base = encoding.find("base=");
+  return base_name(encoding) == "rope" && base != std::string::npos && std::strtod(encoding.c_str() + base + 5, nullptr) == 10'000;
+}
+
+// The paper tests against RoPE at base 10,000, NoPE, HoPE and PoPE.
+std::vector<std::string> paper_baselines(const std::vector<std::string>& encodings) {
+  std::vector<std::string> chosen;
+  std::string missing;
+  const auto choose = [&](const char* what, const auto& matches) {
+    const auto found = std::find_if(encodings.begin(), encodings.end(), matches);
+    if (found != encodings.end()) chosen.push_back(*found);
+    else missing += (missing.empty() ? "" : ", ") + std::string(what);
+  };
+  choose("rope:base=10000", is_rope_10k);
+  for (const char* name : {"nope", "hope", "pope"}) choose(name, [&](const std::string& e) { return base_name(e) == name; });
+  if (!missing.empty()) throw Error("the paper's family of four baselines is not complete here: no run of " + missing);
+  return chosen;
+}
+
+std::vector<Cost> costs(const Gathered& all) {
+  std::vector<Cost> result;
+  for (const std::string& encoding : all.encodings) {
+    Cost cost{.encoding = encoding};
+    double runs = 0;
+    for (const Run& run : all.runs) {
+      if (run.encoding != encoding || run.diverged) continue;
+      ++runs;
+      cost.parameters += double(run.parameters);
+      cost.seconds += run.seconds;
+      cost.tokens_per_second += run.tokens_per_second;
+      cost.peak_memory_bytes = std::max(cost.peak_memory_bytes, run.peak_memory_bytes);
+    }
+    for (double* total : {&cost.parameters, &cost.seconds, &cost.tokens_per_second}) *total /= std::max(runs, 1.0);
+    result.push_back(cost);
+  }
+  return result;
+}
+
+}  // namespace
+
+const AtLength* Dataset::at(double x) const {
+  const auto found = std::find_if(lengths.begin(), lengths.end(), [&](const AtLength& each) { return each.x == x; });
+  return found == lengths.end() ? nullptr : &*found;
+}
+
+std::vector<stats::Method> in_family(const std::vector<stats::Method>& methods, const Summary& summary) {
+  if (!summary.options.paper_family) return methods;
+  std::vector<std::string> family = paper_baselines(summary.encodings);
+  family.push_back(summary.reference);
+  std::vector<stats::Method> kept;
+  for (const stats::Method& method : methods)
+    if (std::find(family.begin(), family.end(), method.name) != family.end()) kept.push_back(method);
+  return kept;
+}
+
+std::vector<std::vector<std::string>> tied_names(const std::vector<stats::Method>& methods, const stats::Rule& rule) {
+  std::vector<std::vector<std::string>> groups;
+  for (const std::vector<size_t>& group : stats::tied_groups(methods, rule)) {
+    groups.emplace_back();
+    for (const size_t i : group) groups.back().push_back(methods[i].name);
+  }
+  return groups;
+}
+
+Summary summarise(const Gathered& all, const Options& options) {
+  Summary summary;
+  summary.options = options;
+  summary.reference = choose_reference(all, options.reference);
+  summary.encodings = all.encodings;
+  summary.seeds = all.seeds;
+  summary.notes = all.notes;
+  for (const Run& run : all.runs) summary.parameters = std::max(summary.parameters, run.parameters);
+  for (const std::string& name : all.datasets) summary.datasets.push_back(summarise_dataset(all, name, summary));
+  std::set<double> lengths;
+  for (const Dataset& dataset : summary.datasets)
+    for (const AtLength& at : dataset.lengths) lengths.insert(at.x);
+  summary.lengths.assign(lengths.begin(), lengths.end());
+  summary.overall = overall_verdicts(all, summary);
+  summary.aggregates = aggregates(summary);
+  summary.rankings = rankings(summary);
+  summary.gaps = recall_gaps(summary);
+  summary.costs = costs(all);
+  return summary;
+}
+
+}  // namespace darope::report

@@ -1,0 +1,61 @@
+#include "report/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace darope::report {
+
+std::string escape(std::string_view text) {
+  std::string safe;
+  for (const char c : text) {
+    if (c == '&') safe += "&amp;";
+    else if (c == '<') safe += "&lt;";
+    else if (c == '>') safe += "&gt;";
+    else if (c == '"') safe += "&quot;";
+    else if (c == '\'') safe += "&#39;";
+    else safe += c;
+  }
+  return safe;
+}
+
+std::string printable(std::string_view text) {
+  std::string safe(text);
+  std::replace_if(safe.begin(), safe.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
+  return safe;
+}
+
+std::string and_list(const std::vector<std::string>& names) {
+  std::string text;
+  for (size_t i = 0; i < names.size(); ++i) text += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + names[i];
+  return text;
+}
+
+std::string metric_name(std::string_view metric) {
+  if (metric == "nll") return "loss (nats per token)";
+  std::string name(metric);
+  std::replace(name.begin(), name.end(), '_', ' ');
+  return name;
+}
+
+std::string length_name(double x) { return x == 0 ? "" : fmt::format("{:g}x", x); }
+
+std::string at_length(double x) {
+  if (x == 0) return "on the test set";
+  return x == 1 ? "at the training length" : fmt::format("at {:g}x the training length", x);
+}
+
+std::string score_text(double value, bool higher_better) {
+  return higher_better ? fmt::format("{:.1f}", 100 * value) : fmt::format("{:.4g}", value);
+}
+
+std::string score_text(const std::optional<double>& value, bool higher_better) { return value ? score_text(*value, higher_better) : "–"; }
+
+std::string count_text(double count) {
+  if (count >= 1e9) return fmt::format("{:.3g} billion", count / 1e9);
+  if (count >= 1e6) return fmt::format("{:.3g} million", count / 1e6);
+  if (count >= 1e4) return fmt::format("{:.0f} thousand", count / 1e3);
+  return fmt::format("{:.0f}", count);
+}
+
+}  // namespace darope::report

@@ -1,0 +1,14 @@
+#pragma once
+#include "report/summary.h"
+
+namespace darope::report {
+
+// The verdict in plain words. Names stand as they are: what puts a sentence into HTML escapes it.
+std::string setting_in_words(const Summary& summary);                 // what was compared, and "at this size" where that matters
+std::string headline(const Overall& overall, const Summary& summary);  // who leads at one length, and how sure that is
+std::string rule_in_words(const Summary& summary);                    // what better, tied and undecided mean here
+
+// For the end of a command: the scores, the ranks and the verdict.
+std::string terminal_table(const Summary& summary);
+
+}  // namespace darope::report

@@ -1,0 +1,155 @@
+"""The report in headless Chromium: it opens from disk, asks nothing of a network, and its buttons do what they say."""
+import base64
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+
+import pytest
+
+webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+from selenium.webdriver.common.by import By
+
+from comparison import ACCURACY, DATASETS, write_comparison
+from probe import BUILD
+
+CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
+if not CHROMIUM or not DRIVER:
+    pytest.skip("chromium and chromium-driver are not installed", allow_module_level=True)
+
+# Where to leave screenshots for a person to look at; nowhere without it.
+SHOTS = os.environ.get("DAROPE_SCREENSHOTS")
+HOSTILE = [("<script>document.title='broken'</script>", "darope"),
+           ("</script><img src=x onerror=\"document.title='broken'\">", "'\"><b id=broken>")]
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    out = tmp_path_factory.mktemp("comparison")
+    write_comparison(out)
+    subprocess.run([BUILD / "report_probe", out], check=True, stdout=subprocess.DEVNULL)
+    return out / "report.html"
+
+
+def open_page(path, width, dark=False):
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--hide-scrollbars"):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
+    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    if dark:
+        driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": "dark"}]})
+    driver.get(pathlib.Path(path).as_uri())
+    return driver
+
+
+@pytest.fixture
+def page(report):
+    driver = open_page(report, 1280)
+    yield driver
+    driver.quit()
+
+
+def chart(driver, kind="lengths"):
+    """Which series of the first chart of a kind are drawn, by their label."""
+    return driver.execute_script(
+        "const chart = Chart.getChart(document.querySelector(`canvas[data-chart=${arguments[0]}]`));"
+        "return Object.fromEntries(chart.data.datasets.map((set, i) => [set.label, chart.isDatasetVisible(i)]));", kind)
+
+
+def column(driver, table, index):
+    return driver.execute_script("return [...arguments[0].tBodies[0].rows].map(row => row.cells[arguments[1]].dataset.v)", table, index)
+
+
+def test_is_quiet_and_asks_nothing_of_a_network(page):
+    assert [entry for entry in page.get_log("browser")] == []
+    events = [json.loads(entry["message"])["message"] for entry in page.get_log("performance")]
+    asked = {event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"}
+    assert {url for url in asked if not url.startswith(("file:", "data:"))} == set()
+    assert len([url for url in asked if url.startswith("file:")]) == 1
+
+
+def test_verdict_comes_first_in_plain_words(page):
+    assert [h.text for h in page.find_elements(By.TAG_NAME, "h2")][0] == "Verdict"
+    answers = page.find_element(By.CSS_SELECTOR, "#verdict .answers").text
+    assert "At this size" in answers and "cope" in answers
+
+
+def test_button_takes_an_encoding_out_of_charts_and_tables(page):
+    button = page.find_element(By.CSS_SELECTOR, "[data-toggle='0']")
+    name = button.text
+    cells = page.find_elements(By.CSS_SELECTOR, "#matrix [data-x='0'] [data-e='0']")
+    assert chart(page)[name] and chart(page, "curves")[name] and all(cell.is_displayed() for cell in cells)
+    button.click()
+    assert button.get_attribute("aria-pressed") == "false"
+    assert not chart(page)[name] and not chart(page, "curves")[name] and not any(cell.is_displayed() for cell in cells)
+    assert sum(chart(page, "curves").values()) == len(ACCURACY) - 1
+    button.click()
+    assert chart(page)[name] and all(cell.is_displayed() for cell in cells)
+
+
+def test_heading_sorts_its_table_both_ways(page):
+    table = page.find_element(By.CSS_SELECTOR, "#matrix [data-x='0'] table")
+    heading = table.find_element(By.CSS_SELECTOR, "thead th:nth-child(2)")
+    heading.find_element(By.TAG_NAME, "button").click()
+    rising = [float(v) for v in column(page, table, 1)]
+    assert heading.get_attribute("aria-sort") == "ascending" and rising == sorted(rising) and len(rising) == len(DATASETS)
+    heading.find_element(By.TAG_NAME, "button").click()
+    assert [float(v) for v in column(page, table, 1)] == rising[::-1]
+    table.find_element(By.CSS_SELECTOR, "thead th button").click()
+    assert column(page, table, 0) == sorted(DATASETS)
+
+
+def test_length_buttons_choose_the_tables(page):
+    blocks = {i: page.find_element(By.CSS_SELECTOR, f"#matrix [data-x='{i}']") for i in range(3)}
+    assert [block.is_displayed() for block in blocks.values()] == [True, False, False]
+    page.find_element(By.CSS_SELECTOR, "[data-length='2']").click()
+    assert [block.is_displayed() for block in blocks.values()] == [False, False, True]
+
+
+def test_hovering_a_chart_shows_values(page):
+    canvas = page.find_element(By.CSS_SELECTOR, "canvas[data-chart=lengths]")
+    page.execute_script("arguments[0].scrollIntoView({block: 'center'})", canvas)
+    webdriver.ActionChains(page).move_to_element(canvas).perform()
+    lines = page.execute_script(
+        "const tip = Chart.getChart(arguments[0]).tooltip;"
+        "return tip.opacity ? tip.body.flatMap(part => part.lines) : []", canvas)
+    assert len(lines) > 0 and "±" in lines[0]
+
+
+def test_paper_is_light_and_shows_every_length(page):
+    page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print", "features": [{"name": "prefers-color-scheme", "value": "dark"}]})
+    assert all(block.is_displayed() for block in page.find_elements(By.CSS_SELECTOR, "#matrix .block"))
+    assert not page.find_element(By.CSS_SELECTOR, ".bar").is_displayed()
+    assert page.execute_script("return getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("dark", [False, True])
+def test_fits_the_width(report, width, dark):
+    driver = open_page(report, width, dark)
+    try:
+        assert driver.execute_script("return document.documentElement.scrollWidth") <= width
+        if SHOTS:
+            height = driver.execute_script("return document.documentElement.scrollHeight")
+            clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}
+            image = driver.execute_cdp_cmd("Page.captureScreenshot", {"captureBeyondViewport": True, "clip": clip})["data"]
+            (pathlib.Path(SHOTS) / f"report_{width}{'_dark' if dark else ''}.png").write_bytes(base64.b64decode(image))
+    finally:
+        driver.quit()
+
+
+def test_hostile_names_stay_text(tmp_path):
+    write_comparison(tmp_path, HOSTILE)
+    subprocess.run([BUILD / "report_probe", tmp_path], check=True, stdout=subprocess.DEVNULL)
+    driver = open_page(tmp_path / "report.html", 1280)
+    try:
+        assert driver.title == "Which positional encoding?" and driver.get_log("browser") == []
+        assert not driver.find_elements(By.CSS_SELECTOR, "#broken, img")
+        assert HOSTILE[1][1] in [b.text for b in driver.find_elements(By.CSS_SELECTOR, "[data-toggle]")]
+    finally:
+        driver.quit()

@@ -1,0 +1,94 @@
+#include "planted.h"
+#include "report/report.h"
+#include "report/results.h"
+
+namespace darope::report {
+namespace {
+
+TEST(Report, WritesThePageAndTheResults) {
+  const Comparison c;
+  plant(c, "copy");
+  plant(c, "riddle", guessing);
+  const Summary s = write_report(c.path(), {c.path()});
+  const std::string page = read_file(c.path() / "report.html");
+  EXPECT_LT(page.size(), 1'500'000u);
+  for (const char* part :
+       {"<h2>Verdict</h2>", "<h2>Ranking</h2>", "<h2>Dataset by dataset</h2>", "<h2>Score by length</h2>", "<h2>Training curves</h2>",
+        "<h2>Cost</h2>", "<h2>What was run</h2>", "At this size", "riddle", "not learned", "Content-Security-Policy"})
+    expect_contains(page, part);
+  EXPECT_LT(page.find("<h2>Verdict"), page.find("<h2>Ranking"));
+  const Json results = parse_json(read_file(c.path() / "results.json"), "results.json");
+  EXPECT_EQ(results["schema"], 1);
+  EXPECT_EQ(results["overall"][0]["not_learned"][0], "riddle");
+  EXPECT_EQ(results["datasets"][0]["lengths"][0]["comparisons"][1]["outcome"], "better");
+  EXPECT_EQ(results["runs"].size(), 16u);
+  expect_contains(results["caveat"], "not whether retraining would give the same order");
+}
+
+TEST(Report, HostileNamesStayText) {
+  const std::string evil = "</script><script>alert('1')</script>", quote = "a\"b'><img src=x onerror=alert(1)>\x1b[31m,\"";
+  const Comparison c;
+  for (const std::string& encoding : {std::string("darope"), evil})
+    for (int64_t seed = 0; seed < 2; ++seed)
+      c.add(quote, encoding, seed, "token_accuracy", {1, 2}, planted, {{"commit", evil}, {"machine", quote}, {"family", evil}});
+  write_file(c.folder(quote, "darope", 0) / "config.yaml", evil);
+  const Summary s = write_report(c.path(), {c.path()});
+  const std::string page = read_file(c.path() / "report.html");
+  EXPECT_EQ(page.find("<script>alert"), std::string::npos);
+  EXPECT_EQ(page.find("</script><script>a"), std::string::npos);
+  EXPECT_EQ(page.find("<img"), std::string::npos);
+  expect_contains(page, "&lt;/script&gt;&lt;script&gt;alert(&#39;1&#39;)");
+  EXPECT_EQ(terminal_table(s).find('\x1b'), std::string::npos);
+  expect_contains(results_csv(s), "\"a\"\"b'><img src=x onerror=alert(1)>\x1b[31m,\"\"\"");
+}
+
+TEST(Report, RefusalLeavesTheOldReport) {
+  const Comparison c;
+  plant(c, "copy");
+  write_report(c.path(), {c.path()});
+  const std::string before = read_file(c.path() / "report.html");
+  c.add("copy", "rope", 1, "token_accuracy", {1, 2}, planted, {{"data_order", "another"}});
+  EXPECT_THROW(write_report(c.path(), {c.path()}), Error);
+  EXPECT_EQ(read_file(c.path() / "report.html"), before);
+}
+
+TEST(Report, AFullSuiteStaysSmall) {
+  const Comparison c;
+  for (int dataset = 0; dataset < 20; ++dataset)
+    for (int encoding = 0; encoding < 10; ++encoding)
+      for (int64_t seed = 0; seed < 3; ++seed)
+        c.add("a_rather_long_task_name_" + std::to_string(dataset), "rope:base=" + std::to_string(10000 + encoding), seed, "token_accuracy",
+              {1, 2, 8}, planted, Json::object(), 4);
+  write_report(c.path(), {c.path()});
+  EXPECT_LT(size_of_file(c.path() / "report.html"), 1'500'000);
+}
+
+TEST(Report, OneEncodingOrOneSeedStillMakesAPage) {
+  const Comparison c;
+  c.add("copy", "nope", 0, "token_accuracy", {1}, planted);
+  const Summary s = write_report(c.path(), {c.path()});
+  EXPECT_EQ(s.reference, "nope");
+  expect_contains(terminal_table(s), "fewer than two encodings can be compared");
+  c.add("copy", "hope", 0, "token_accuracy", {1}, planted);
+  write_report(c.path(), {c.path()});
+  expect_contains(read_file(c.path() / "report.html"), "better than nope");
+}
+
+TEST(Words, SayWhoLeadsAndWhatIsOpen) {
+  const Comparison c;
+  plant(c, "copy");
+  const Summary s = summarise(gather({c.path()}), {});
+  const std::string text = terminal_table(s);
+  expect_contains(text,
+                  "At this size there is no single winner at the training length: pope has the best mean, but darope and hope may be as "
+                  "good or better.");
+  expect_contains(text, "It is better than nope.");
+  expect_contains(text, "seeds in all would settle that.");
+  expect_contains(text, "84.0");
+  Summary large = s;
+  large.parameters = 1'000'000'000;
+  EXPECT_EQ(terminal_table(large).find("this size"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace darope::report

@@ -1,0 +1,179 @@
+#include "report/summary.h"
+
+#include <cmath>
+
+#include "planted.h"
+
+namespace darope::report {
+namespace {
+
+using stats::Outcome;
+
+const Cell& cell_of(const AtLength& at, const std::string& encoding) {
+  return *std::find_if(at.cells.begin(), at.cells.end(), [&](const Cell& c) { return c.encoding == encoding; });
+}
+
+const stats::Comparison& against(const std::vector<stats::Comparison>& all, const std::string& encoding) {
+  const auto found = std::find_if(all.begin(), all.end(), [&](const stats::Comparison& c) { return c.second == encoding; });
+  if (found == all.end()) throw Error("no comparison against " + encoding);
+  return *found;
+}
+
+// Numbers of numpy and scipy on the same scores.
+TEST(Summary, NumbersOfOneDataset) {
+  const Comparison c;
+  plant(c, "copy");
+  const Summary s = summarise(gather({c.path()}), {});
+  const AtLength& at = *s.datasets.at(0).at(1);
+  const Cell &hope = cell_of(at, "hope"), &pope = cell_of(at, "pope");
+  EXPECT_NEAR(*hope.mean, 0.84, 1e-12);
+  EXPECT_NEAR(*hope.seed_sd, 0, 1e-12);
+  EXPECT_NEAR(*pope.mean, 0.85, 1e-12);
+  EXPECT_NEAR(*pope.seed_sd, 0.0565685424949238, 1e-12);
+  EXPECT_NEAR(*hope.normalised, 0.74 / 0.9, 1e-12);
+  EXPECT_NEAR(*hope.normalised_true, 0.34 / 0.5, 1e-12);
+  EXPECT_NEAR(*cell_of(at, "darope").cousineau_morey, 0.00577498, 5e-9);
+  EXPECT_NEAR(*cell_of(at, "nope").cousineau_morey, 0.01223459, 5e-9);
+  EXPECT_NEAR(*at.loftus_masson, 0.009577333093389085, 1e-12);
+  EXPECT_NEAR(hope.exact_match->share, 0.25, 1e-12);
+  EXPECT_NEAR(hope.exact_match->wilson.low, 0.14187118639096302, 1e-9);
+  EXPECT_NEAR(hope.exact_match->wilson.high, 0.40193961420768026, 1e-9);
+  EXPECT_FALSE(hope.free_running);
+}
+
+TEST(Summary, ComparisonsAreBetterTiedAndUndecided) {
+  const Comparison c;
+  plant(c, "copy");
+  const Summary s = summarise(gather({c.path()}), {});
+  EXPECT_EQ(s.reference, "darope");
+  const std::vector<stats::Comparison>& all = s.datasets.at(0).at(1)->comparisons;
+  ASSERT_EQ(all.size(), 3u);
+  const auto &nope = against(all, "nope"), &hope = against(all, "hope"), &pope = against(all, "pope");
+  EXPECT_EQ(nope.outcome, Outcome::better);
+  EXPECT_EQ(hope.outcome, Outcome::tied);
+  EXPECT_EQ(pope.outcome, Outcome::undecided);
+  EXPECT_NEAR(nope.test.t, 38.213572306626034, 1e-9);
+  EXPECT_NEAR(nope.holm_ln_p, std::log(4.8111491604849567e-32), 1e-9);
+  EXPECT_NEAR(nope.effect, 5.92502608522459, 1e-9);
+  EXPECT_NEAR(nope.interval.low, 0.2379510315188168, 1e-12);
+  EXPECT_NEAR(std::exp(pope.holm_ln_p), 0.34096876931216324, 1e-9);
+  EXPECT_EQ(pope.settling.seeds, 126);
+  EXPECT_EQ(s.datasets.at(0).at(1)->tied, (std::vector<std::vector<std::string>>{{"darope", "hope"}}));
+}
+
+// Two datasets with the same scores: the pooled difference is that of one, on the scale where chance is 0.
+TEST(Summary, OverallVerdictPoolsLearnedDatasets) {
+  const Comparison c;
+  plant(c, "copy");
+  plant(c, "sort");
+  plant(c, "riddle", guessing);
+  const Summary s = summarise(gather({c.path()}), {});
+  ASSERT_EQ(s.overall.size(), 2u);
+  const Overall& in_domain = s.overall[0];
+  EXPECT_EQ(in_domain.datasets, (std::vector<std::string>{"copy", "sort"}));
+  EXPECT_EQ(in_domain.not_learned, std::vector<std::string>{"riddle"});
+  EXPECT_EQ(in_domain.leader, "pope");
+  EXPECT_EQ(in_domain.leads.size(), 3u);
+  EXPECT_EQ(against(in_domain.leads, "nope").outcome, Outcome::better);
+  EXPECT_EQ(against(in_domain.leads, "darope").outcome, Outcome::undecided);
+  EXPECT_NEAR(against(in_domain.comparisons, "nope").test.mean, 0.25125 / 0.5, 1e-12);
+  EXPECT_EQ(against(in_domain.comparisons, "nope").test.n, 80);
+  EXPECT_EQ(against(in_domain.comparisons, "hope").outcome, Outcome::tied);
+}
+
+TEST(Summary, AggregatesRanksAndSpreads) {
+  const Comparison c;
+  plant(c, "copy");
+  plant(c, "recall", planted, {{"family", "retrieval"}});
+  const Summary s = summarise(gather({c.path()}), {});
+  ASSERT_EQ(s.aggregates.size(), 8u);   // all, without retrieval, two families; at two lengths
+  EXPECT_EQ(s.aggregates[0].over, "all");
+  EXPECT_EQ(s.aggregates[1].over, "without retrieval");
+  EXPECT_EQ(s.aggregates[1].datasets, std::vector<std::string>{"copy"});
+  const Aggregate::Row& pope = s.aggregates[0].rows[3];
+  EXPECT_NEAR(*pope.normalised, 0.75 / 0.9, 1e-12);
+  EXPECT_NEAR(*pope.normalised_true, 0.7, 1e-12);
+  const double spread = 0.0565685424949238 / 0.5;   // of each of two tasks, so the mean's is that over sqrt(2)
+  EXPECT_NEAR(*pope.normalised_true_sd, spread / std::sqrt(2), 1e-12);
+  ASSERT_EQ(s.rankings.size(), 2u);
+  EXPECT_DOUBLE_EQ(s.rankings[0].ranks[3].mean, 1);
+  EXPECT_DOUBLE_EQ(s.rankings[0].ranks[2].mean, 4);
+  EXPECT_DOUBLE_EQ(*s.rankings[0].ranks[2].standard_error, 0);
+}
+
+TEST(Summary, ADivergedEncodingIsShownRankedLastAndNotCompared) {
+  const Comparison c;
+  plant(c, "copy");
+  c.add("copy", "pope", 1, "token_accuracy", {}, planted, {{"status", "diverged"}});
+  const Summary s = summarise(gather({c.path()}), {});
+  const AtLength& at = *s.datasets.at(0).at(1);
+  EXPECT_EQ(cell_of(at, "pope").diverged, std::vector<int64_t>{1});
+  EXPECT_NEAR(*cell_of(at, "pope").mean, 0.89, 1e-12);   // of the seed that finished
+  EXPECT_EQ(at.comparisons.size(), 2u);
+  EXPECT_EQ(at.seeds.size(), 2u);   // the others keep both
+  EXPECT_EQ(s.overall.at(0).diverged, std::vector<std::string>{"pope"});
+  EXPECT_DOUBLE_EQ(s.rankings.at(0).ranks[3].mean, 4);
+  EXPECT_EQ(s.notes.size(), 1u);
+}
+
+TEST(Summary, ADatasetThatDivergedEverywhereIsNoted) {
+  const Comparison c;
+  plant(c, "copy");
+  for (const std::string& encoding : kEncodings) c.add("bad", encoding, 0, "token_accuracy", {}, planted, {{"status", "diverged"}});
+  const Summary s = summarise(gather({c.path()}), {});
+  EXPECT_EQ(s.datasets.size(), 2u);
+  EXPECT_EQ(s.overall.at(0).datasets, std::vector<std::string>{"copy"});
+}
+
+TEST(Summary, LossesAreBetterWhenLowerAndHaveNoChance) {
+  const Comparison c;
+  for (const std::string& encoding : kEncodings)
+    for (int64_t seed = 0; seed < 2; ++seed) c.add("text", encoding, seed, "nll", {0}, planted);
+  const Summary s = summarise(gather({c.path()}), {});
+  EXPECT_FALSE(s.datasets.at(0).higher_better);
+  EXPECT_TRUE(s.aggregates.empty());
+  EXPECT_EQ(s.overall.at(0).leader, "nope");
+  EXPECT_EQ(against(s.overall.at(0).comparisons, "nope").outcome, Outcome::worse);
+  EXPECT_DOUBLE_EQ(s.rankings.at(0).ranks[2].mean, 1);
+  EXPECT_FALSE(s.rankings.at(0).ranks[2].standard_error);
+}
+
+TEST(Summary, DatasetsOfSomeEncodingsStayOutOfOverallNumbers) {
+  const Comparison c;
+  plant(c, "copy");
+  c.add("extra", "hope", 0, "token_accuracy", {1, 2}, planted);
+  const Summary s = summarise(gather({c.path()}), {});
+  EXPECT_EQ(s.overall.at(0).datasets, std::vector<std::string>{"copy"});
+  EXPECT_EQ(s.aggregates.at(0).datasets, std::vector<std::string>{"copy"});
+  EXPECT_EQ(s.datasets.at(1).name, "extra");
+  EXPECT_NEAR(*cell_of(*s.datasets.at(1).at(1), "hope").mean, 0.84, 1e-12);
+}
+
+TEST(Summary, RecallGapIsTheControl) {
+  const Comparison c;
+  plant(c, "dup_key_recall",
+        [](const std::string& e, int64_t s, double x, int64_t i) { return planted(e, s, x, i) - 0.1 * double(s + 1); });
+  plant(c, "assoc_recall");
+  const Summary s = summarise(gather({c.path()}), {});
+  ASSERT_EQ(s.gaps.size(), 8u);
+  EXPECT_NEAR(s.gaps[0].gap, -0.15, 1e-12);
+  EXPECT_NEAR(*s.gaps[0].seed_sd, 0.1 / std::sqrt(2), 1e-12);
+}
+
+TEST(Summary, ReferenceMarginAndThePapersFamily) {
+  const Comparison c;
+  plant(c, "copy");
+  const Gathered all = gather({c.path()});
+  EXPECT_EQ(summarise(all, {.reference = "nope"}).overall.at(0).comparisons.size(), 3u);
+  expect_contains(error_of([&] { summarise(all, {.reference = "nopee"}); }), "did you mean 'nope'?");
+  expect_contains(error_of([&] { summarise(all, {.reference = "", .margin = -1}); }), "must be at least 0");
+  expect_contains(error_of([&] { summarise(all, {.reference = "", .paper_family = true}); }), "no run of rope:base=10000");
+  for (const char* extra : {"cope", "rope:base=10000"})
+    for (int64_t seed = 0; seed < 2; ++seed) c.add("copy", extra, seed, "token_accuracy", {1, 2}, planted);
+  const Summary s = summarise(gather({c.path()}), {.reference = "", .paper_family = true});
+  EXPECT_EQ(s.datasets.at(0).at(1)->comparisons.size(), 4u);
+  EXPECT_NEAR(against(s.datasets.at(0).at(1)->comparisons, "nope").holm_ln_p, std::log(4 * 1.6037163868283188e-32), 1e-9);
+}
+
+}  // namespace
+}  // namespace darope::report
