@@ -68,6 +68,7 @@ def one_rank(rank, folder):
         dist.all_reduce(losses)
         if rank == 0:
             torch.save((losses / RANKS, gradients, parameters), os.path.join(folder, f"{name}.pt"))
+    dist.barrier()  # a rank that leaves while the other still talks can abort
     dist.destroy_process_group()
 
 
