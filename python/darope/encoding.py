@@ -168,10 +168,15 @@ class Encoding(nn.Module):
             raise TypeError(f"causal must be True or False; got {causal!r}")
         if cache is not None and not isinstance(cache, Cache):
             raise TypeError(f"cache must come from new_cache(batch, length); got {type(cache).__name__}")
-        q, k = self._encode(q, k, x, positions, cache.length if cache is not None else 0)
-        if cache is not None:
-            k, v = cache.append(k, v)
-        return torch.ops.darope.attend(self.name, self.shape, self._half, self._parameters_in_order(), q, k, v, causal)
+        seen = cache.length if cache is not None else 0
+        q, k = self._encode(q, k, x, positions, seen)
+        if cache is None:
+            return self._attend(q, k, v, causal)
+        try:
+            return self._attend(q, *cache.append(k, v), causal)
+        except Exception:
+            cache.length = seen  # a refused call leaves the cache as it was
+            raise
 
     def new_cache(self, batch: int, length: int) -> Cache:
         """Room for `length` tokens of `batch` sequences."""
@@ -202,6 +207,9 @@ class Encoding(nn.Module):
         if x is not None and q.device.type in ("cpu", "cuda") and torch.is_autocast_enabled(q.device.type):
             x = x.to(q.dtype)  # norms leave x in float32 where projections give bfloat16
         return torch.ops.darope.encode(self.name, self.shape, self._half, self._parameters_in_order(), q, k, x, self._default_positions(positions, q, start))
+
+    def _attend(self, q: Tensor, k: Tensor, v: Tensor, causal: bool) -> Tensor:
+        return torch.ops.darope.attend(self.name, self.shape, self._half, self._parameters_in_order(), q, k, v, causal)
 
     def _default_positions(self, positions: Tensor | None, like: Tensor, start: int) -> Tensor:
         if positions is not None:

@@ -30,7 +30,7 @@ void print_doctor() {
   const bool gpu = at::hasCUDA(), kernels = has_kernel("darope::rotate", c10::DispatchKey::CUDA);
   row("darope", DAROPE_VERSION);
   row("compiler", __VERSION__);
-  row("torch", fmt::format("{} (built against {})", TORCH_VERSION, TORCH_VERSION));
+  row("torch", fmt::format("built against {}", TORCH_VERSION));
   row("cpu", fmt::format("{}, {} cores, torch uses {} threads, {}", cpu_name(), std::thread::hardware_concurrency(), at::get_num_threads(), at::get_cpu_capability()));
   row("CUDA kernels", kernels ? "built in" : "left out of this build: no nvcc was found; tensors on a GPU take the plain versions");
   row("GPU", gpu ? fmt::format("{} device(s), cuDNN {}", at::getNumGPUs(), at::detail::getCUDAHooks().versionRuntimeCuDNN()) : "none that torch can use: everything runs on the CPU");

@@ -8,9 +8,12 @@ namespace {
 
 // CLI11 would only say that a subcommand is missing.
 void check_verb(const CLI::App& app, int argc, char** argv) {
-  if (argc < 2 || argv[1][0] == '-') return;
-  std::vector<std::string> known;
-  for (const CLI::App* verb : app.get_subcommands(nullptr)) known.push_back(verb->get_name());
+  if (argc < 2) return;
+  std::vector<std::string> known{"--help", "-h", "--version"};
+  if (argv[1][0] != '-') {
+    known.clear();
+    for (const CLI::App* verb : app.get_subcommands(nullptr)) known.push_back(verb->get_name());
+  }
   if (std::find(known.begin(), known.end(), argv[1]) == known.end()) throw darope::Error(darope::unknown_name("verb", argv[1], known));
 }
 

@@ -36,11 +36,12 @@ void check_head_dim(int64_t head_dim, const char* argument) {
 }
 
 void check_base(double base, const char* argument) {
-  if (!std::isfinite(base) || base <= 1) throw Error(std::string(argument) + " must be a finite number above 1; got " + std::to_string(base));
+  if (!std::isfinite(base) || base <= 1) throw Error(std::string(argument) + " must be a finite number above 1; got " + number_text(base));
 }
 
 void check_train_length(int64_t train_length, const char* argument) {
-  if (train_length < 1) throw Error(std::string(argument) + " must be at least 1, the number of tokens the model trains on; got " + std::to_string(train_length));
+  if (train_length < 1 || train_length > int64_t{1} << 53)
+    throw Error(std::string(argument) + " must lie between 1 and 2^53, the number of tokens the model trains on; got " + std::to_string(train_length));
 }
 
 double read_base(Options& options, double otherwise) {

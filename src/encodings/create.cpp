@@ -18,7 +18,7 @@ std::string without_alias(const std::string& text) {
   const size_t colon = text.find(':');
   const auto alias = aliases.find(text.substr(0, colon));
   if (alias == aliases.end()) return text;
-  return alias->second + (colon == std::string::npos ? "" : "," + text.substr(colon + 1));
+  return colon == std::string::npos ? alias->second : alias->second + "," + text.substr(colon + 1);
 }
 
 void check_shape(const LayerShape& s) {
@@ -54,8 +54,8 @@ std::shared_ptr<const Encoding> create_encoding(const std::string& text, const L
   static std::mutex mutex;
   static std::map<std::tuple<std::string, int64_t, int64_t, int64_t, int64_t, int64_t, bool>, std::shared_ptr<const Encoding>> made;
   const std::lock_guard lock(mutex);
-  std::shared_ptr<const Encoding>& slot = made[{text, shape.d_model, shape.heads, shape.kv_heads, shape.head_dim, shape.train_length, shape.half()}];
-  if (slot) return slot;
+  const auto key = std::make_tuple(text, shape.d_model, shape.heads, shape.kv_heads, shape.head_dim, shape.train_length, shape.half());
+  if (const auto found = made.find(key); found != made.end()) return found->second;
 
   const Spec& spec = find_encoding(text);
   check_shape(shape);
@@ -66,7 +66,7 @@ std::shared_ptr<const Encoding> create_encoding(const std::string& text, const L
   read_base(options);                         // a general argument: checked everywhere, unused where it has no meaning
   std::shared_ptr<const Encoding> encoding = spec.make(shape, options);
   options.finish(name);
-  return slot = encoding;
+  return made[key] = encoding;
 }
 
 }  // namespace darope

@@ -99,6 +99,7 @@ Tensor attend(c10::string_view name, Shape shape, bool half, at::TensorList para
 Tensor coordinate(c10::string_view name, Shape shape, bool half, at::TensorList parameters, const Tensor& x, const Tensor& positions) {
   const std::shared_ptr<const Encoding> encoding = encoding_for(name, shape, half);
   TORCH_CHECK_VALUE(x.dim() == 3 && x.sym_size(2) == encoding->shape().d_model, "x must be [B, T, ", encoding->shape().d_model, "]; got ", x.sym_sizes());
+  TORCH_CHECK_TYPE(at::isFloatingType(x.scalar_type()), "x must be floating point; got dtype ", x.scalar_type());
   check_parameters(*encoding, parameters, x);
   const Tensor c = encoding->coordinate(parameters, x, checked_positions(positions, x));
   TORCH_CHECK_VALUE(c.defined(), name, " has no learned coordinate; the darope encodings have");

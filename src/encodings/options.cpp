@@ -18,6 +18,11 @@ template <class Number> std::optional<Number> parse_number(const std::string& te
 
 }  // namespace
 
+std::string number_text(double value) {
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof text, value).ptr};
+}
+
 Options Options::parse(std::string_view text, std::string& name) {
   const size_t colon = text.find(':');
   name = text.substr(0, colon);
@@ -29,7 +34,7 @@ Options Options::parse(std::string_view text, std::string& name) {
     const std::string_view item = rest.substr(0, comma);
     const size_t equals = item.find('=');
     if (equals == std::string_view::npos || equals == 0 || equals + 1 == item.size())
-      throw Error("'" + std::string(text) + "': after the colon come options as option=value, separated by commas; got '" + std::string(item) + "'");
+      throw Error(quoted(text) + ": after the colon come options as option=value, separated by commas; got " + quoted(item));
     options.set(std::string(item.substr(0, equals)), std::string(item.substr(equals + 1)));
     if (comma == std::string_view::npos) return options;
     rest = rest.substr(comma + 1);
@@ -51,7 +56,7 @@ double Options::number(const std::string& option, double otherwise) {
   const std::string* text = find(option);
   if (!text) return otherwise;
   const auto value = parse_number<double>(*text);
-  if (!value) throw Error("option '" + option + "' must be a number; got '" + *text + "'");
+  if (!value) throw Error("option '" + option + "' must be a number that a double can hold; got " + quoted(*text));
   return *value;
 }
 
@@ -59,7 +64,7 @@ std::optional<int64_t> Options::integer(const std::string& option) {
   const std::string* text = find(option);
   if (!text) return std::nullopt;
   const auto value = parse_number<int64_t>(*text);
-  if (!value) throw Error("option '" + option + "' must be a whole number; got '" + *text + "'");
+  if (!value) throw Error("option '" + option + "' must be a whole number; got " + quoted(*text));
   return *value;
 }
 

@@ -8,6 +8,8 @@
 
 namespace darope {
 
+std::string number_text(double value);   // the shortest text that reads back
+
 // The options of an encoding as a user writes them, "name:option=value,option=value". Reading an option makes it known;
 // finish() then refuses what nobody read, with the nearest name.
 class Options {

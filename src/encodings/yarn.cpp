@@ -18,7 +18,7 @@ class YaRN final : public Encoding {
                                  .ktokens_per_second = 62.2, .learns = "nothing", .flash_attention = "yes", .cache = "rotated k, v", .trains = false};
   YaRN(const LayerShape& shape, Options& options) : Encoding(shape) {
     const double base = read_base(options), factor = options.number("factor", 4);
-    if (!std::isfinite(factor) || factor < 1) throw Error("option 'factor' must be a finite number of at least 1; got " + std::to_string(factor));
+    if (!std::isfinite(factor) || factor < 1) throw Error("option 'factor' must be a finite number of at least 1; got " + number_text(factor));
     theta_ = frequencies(shape.head_dim, base);
     read_fast(options, theta_, shape.train_length);
     const bool by_index = options.choice("ramp", {"code", "paper"}) == "code";
