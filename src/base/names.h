@@ -26,16 +26,16 @@ inline size_t edit_distance(std::string_view a, std::string_view b) {
 }
 
 // What a user typed, fit for a message: printable, and not longer than it helps.
-inline std::string quoted(std::string_view text) {
-  std::string shown(text.substr(0, 60));
-  for (char& c : shown)
+inline std::string shown(std::string_view text) {
+  std::string result(text.substr(0, 60));
+  for (char& c : result)
     if (std::iscntrl(static_cast<unsigned char>(c))) c = '?';
-  return "'" + shown + (text.size() > 60 ? "...'" : "'");
+  return "'" + result + (text.size() > 60 ? "...'" : "'");
 }
 
 // "unknown encoding 'ropee'; did you mean 'rope'? Known: nope, rope, ..."
 inline std::string unknown_name(std::string_view kind, std::string_view name, const std::vector<std::string>& known) {
-  std::string text = "unknown " + std::string(kind) + " " + quoted(name);
+  std::string text = "unknown " + std::string(kind) + " " + shown(name);
   const std::string_view typed = name.substr(0, 60);
   const auto far = [&](const std::string& candidate) { return candidate.starts_with(typed) ? 0 : 1 + edit_distance(typed, candidate); };   // a beginning is meant
   const auto nearest = std::min_element(known.begin(), known.end(), [&](const std::string& a, const std::string& b) { return far(a) < far(b); });

@@ -34,7 +34,7 @@ Options Options::parse(std::string_view text, std::string& name) {
     const std::string_view item = rest.substr(0, comma);
     const size_t equals = item.find('=');
     if (equals == std::string_view::npos || equals == 0 || equals + 1 == item.size())
-      throw Error(quoted(text) + ": after the colon come options as option=value, separated by commas; got " + quoted(item));
+      throw Error(shown(text) + ": after the colon come options as option=value, separated by commas; got " + shown(item));
     options.set(std::string(item.substr(0, equals)), std::string(item.substr(equals + 1)));
     if (comma == std::string_view::npos) return options;
     rest = rest.substr(comma + 1);
@@ -56,7 +56,7 @@ double Options::number(const std::string& option, double otherwise) {
   const std::string* text = find(option);
   if (!text) return otherwise;
   const auto value = parse_number<double>(*text);
-  if (!value) throw Error("option '" + option + "' must be a number that a double can hold; got " + quoted(*text));
+  if (!value) throw Error("option '" + option + "' must be a number that a double can hold; got " + shown(*text));
   return *value;
 }
 
@@ -64,7 +64,7 @@ std::optional<int64_t> Options::integer(const std::string& option) {
   const std::string* text = find(option);
   if (!text) return std::nullopt;
   const auto value = parse_number<int64_t>(*text);
-  if (!value) throw Error("option '" + option + "' must be a whole number; got " + quoted(*text));
+  if (!value) throw Error("option '" + option + "' must be a whole number; got " + shown(*text));
   return *value;
 }
 
