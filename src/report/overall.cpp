@@ -97,7 +97,7 @@ void mean_over(const Datasets& datasets, double x, size_t encoding, std::optiona
   stats::Table by_seed;
   for (const Dataset* dataset : datasets) {
     const Cell& cell = dataset->at(x)->cells[encoding];
-    if (!(cell.*normalised)) return;
+    if (!(cell.*normalised) || !cell.diverged.empty()) return;   // the seeds that survived are not a fair sample
     means.push_back(*(cell.*normalised));
     stats::Values& row = by_seed.emplace_back();
     for (const double score : cell.by_seed) row.push_back(stats::chance_normalised(score, *(dataset->*chance)));

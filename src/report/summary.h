@@ -68,7 +68,7 @@ struct Aggregate {
   std::vector<std::string> datasets;
   struct Row {
     std::string encoding;
-    std::optional<double> normalised, normalised_sd, normalised_true, normalised_true_sd;   // absent where a dataset is
+    std::optional<double> normalised, normalised_sd, normalised_true, normalised_true_sd;   // absent where a run diverged
   };
   std::vector<Row> rows;
 };

@@ -46,7 +46,7 @@ std::string at_length(double x) {
 }
 
 std::string score_text(double value, bool higher_better) {
-  return higher_better ? fmt::format("{:.1f}", 100 * value) : fmt::format("{:.4g}", value);
+  return higher_better ? fmt::format("{:.1f}", 100 * value) : fmt::format("{:.4f}", value);
 }
 
 std::string score_text(const std::optional<double>& value, bool higher_better) { return value ? score_text(*value, higher_better) : "–"; }

@@ -112,6 +112,7 @@ TEST(Summary, ADivergedEncodingIsShownRankedLastAndNotCompared) {
   EXPECT_EQ(at.comparisons.size(), 2u);
   EXPECT_EQ(at.seeds.size(), 2u);   // the others keep both
   EXPECT_EQ(s.overall.at(0).diverged, std::vector<std::string>{"pope"});
+  EXPECT_FALSE(s.aggregates.at(0).rows[3].normalised);
   EXPECT_DOUBLE_EQ(s.rankings.at(0).ranks[3].mean, 4);
   EXPECT_EQ(s.notes.size(), 1u);
 }

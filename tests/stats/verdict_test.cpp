@@ -162,6 +162,30 @@ TEST(Learned, ManyMethodsGetNoExtraLuck) {   // 0.535 +- 0.031 on its own; with 
   EXPECT_FALSE(learned(many, 0.5, 0.5, exact));
 }
 
+// The difference that is p = 0.018 on its own again: among all three pairs Holm makes it 0.055.
+TEST(Verdict, AllPairsAreCorrectedTogether) {
+  const Method reference = method("reference", {0.55}, 0.20728904939721252), zero = method("zero", {0.5});
+  const Method same = method("same", {0.55}, 0.20728904939721252);
+  const auto pairs = compare_all({reference, zero, same}, {});
+  ASSERT_EQ(pairs.size(), 3u);
+  EXPECT_EQ(pairs[0].first + " " + pairs[0].second + ", " + pairs[1].second + ", " + pairs[2].first, "reference zero, same, zero");
+  EXPECT_NEAR(std::exp(pairs[0].holm_ln_p), 3 * 0.0182645668643366, 1e-10);
+  EXPECT_EQ(pairs[0].outcome, Outcome::undecided);
+  EXPECT_EQ(pairs[1].outcome, Outcome::tied);
+}
+
+TEST(Verdict, TurnedIsTheSamePairFromTheOtherSide) {
+  const Method ahead = method("ahead", {0.6, 0.55, 0.7}, 0.1);
+  const Comparison there = against(ahead, level), back = turned(against(level, ahead));
+  EXPECT_EQ(back.first, "ahead");
+  EXPECT_EQ(back.outcome, Outcome::better);
+  EXPECT_DOUBLE_EQ(back.test.t, there.test.t);
+  EXPECT_DOUBLE_EQ(back.effect, there.effect);
+  EXPECT_DOUBLE_EQ(back.interval.low, there.interval.low);
+  EXPECT_DOUBLE_EQ(back.by_seed[2], there.by_seed[2]);
+  EXPECT_EQ(turned(there).outcome, Outcome::worse);
+}
+
 TEST(Verdict, BadInputIsRefused) {
   const Method shorter = method("shorter", {0.5, 0.5, 0.5}, 0, 99), fewer = method("fewer", {0.5, 0.5});
   EXPECT_THROW(against(level, shorter), Error);

@@ -18,7 +18,7 @@ std::string seconds_text(double seconds) {
 
 std::string thousands(double value) {
   std::string digits = fmt::format("{:.0f}", value);
-  for (size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, " ");
+  for (size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, 1, ' ');
   return digits;
 }
 

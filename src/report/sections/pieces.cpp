@@ -59,7 +59,7 @@ std::string encoding_cell(const Summary& summary, size_t encoding) {
 
 std::string per_length(const Summary& summary, size_t length, const std::string& html) {
   const double x = summary.lengths[length];
-  const std::string caption = x == 0 ? "" : fmt::format("<p class='caption'>{}: {}</p>", length_name(x), at_length(x));
+  const std::string caption = summary.lengths.size() == 1 ? "" : fmt::format("<p class='caption'>{}: {}</p>", length_name(x), at_length(x));
   return fmt::format("<div class='block' data-x='{}'>{}{}</div>", length, caption, html);
 }
 

@@ -59,10 +59,11 @@ std::string gap_table(const Summary& summary, double x) {
 }  // namespace
 
 std::string ranking_section(const Summary& summary, const Gathered&) {
-  std::string html =
-      "<p>Mean rank over learned datasets (1 is best) ± its standard error, then chance-normalised accuracy in % (0 is guessing, "
-      "100 is perfect), a plain mean over as many datasets as stand in brackets ± the spread that seeds give it. "
-      "Click a heading to sort.</p>";
+  std::string html = "<p>Mean rank over learned datasets (1 is best) ± its standard error. ";
+  if (!summary.aggregates.empty())
+    html += "Then chance-normalised accuracy in % (0 is guessing, 100 is perfect): a plain mean over as many datasets as stand in brackets, "
+            "learned or not, ± the spread that seeds give it. ";
+  html += "Click a heading to sort.</p>";
   for (size_t i = 0; i < summary.lengths.size(); ++i) {
     if (!ranking_at(summary, summary.lengths[i])) {
       html += per_length(summary, i, "<p>No dataset was run with every encoding and learned, so there is nothing to rank.</p>");

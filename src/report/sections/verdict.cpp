@@ -112,7 +112,8 @@ std::string verdict_section(const Summary& summary, const Gathered&) {
     html += fmt::format("<dt>{}</dt><dd>{}</dd>", escape(length_label(overall, summary)), headline_html(overall, summary));
   html += "</dl>";
   if (summary.encodings.size() > 1)
-    html += fmt::format("<h3>{} against the others, all learned datasets together</h3>", escape(summary.reference));
+    html += fmt::format("<h3>{} against the others{}</h3>", escape(summary.reference),
+                        summary.datasets.size() > 1 ? ", all learned datasets together" : "");
   for (size_t i = 0; i < summary.lengths.size() && summary.encodings.size() > 1; ++i)
     for (const Overall& overall : summary.overall)
       if (overall.x == summary.lengths[i] && !overall.datasets.empty())
