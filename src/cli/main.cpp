@@ -10,6 +10,7 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   add_encodings(app);
   add_bands(app);
+  add_compare(app);
   add_train(app);
   add_tasks(app);
   add_doctor(app);

@@ -90,23 +90,32 @@ nlohmann::ordered_json facts(const RunConfig& config, const Dataset& data, Decod
 
 bool is_finished(const fs::path& folder) { return fs::exists(folder / "run.json"); }
 
-int run(RunConfig config, const std::function<void(int64_t)>& on_step) {
+RunConfig resolve(RunConfig config) {
   if (config.dump_dir.empty()) throw Error("dump_dir is empty: give the folder this run should write to");
-  const fs::path folder = config.dump_dir;
   config.check();
-  const int64_t batches = config.steps * config.grad_acc_steps;
-  const Dataset data = open_dataset(config.data, uint64_t(config.seed), batches);
+  const Dataset data = open_dataset(config.data, uint64_t(config.seed), config.steps * config.grad_acc_steps);
   if (config.model.vocab_size == 0) config.model.vocab_size = data.vocabulary;
   if (config.model.vocab_size < data.vocabulary)
     throw Error(fmt::format("model.vocab_size is {}, but {} has ids up to {}", config.model.vocab_size, data.name, data.vocabulary - 1));
   if (config.model.max_seqlen == 0) config.model.max_seqlen = config.data.seq_len;
-  check_same_config(folder / "config.yaml", config);
+  for (const std::string& encoding : config.model.layer_encodings())
+    if (!find_encoding(encoding).traits.trains) throw Error(fmt::format("{} is a change at evaluation and cannot be trained: train rope", base_name(encoding)));
+  const Plan plan(config.model);                          // says what is wrong with the model, without making it
+  check_same_config(fs::path(config.dump_dir) / "config.yaml", config);
+  return config;
+}
+
+int run(RunConfig given, const std::function<void(int64_t)>& on_step) {
+  const RunConfig config = resolve(std::move(given));
+  const fs::path folder = config.dump_dir;
   if (is_finished(folder)) {
     fmt::print(stderr, "{} is finished already\n", folder.string());
     return parse_json(read_file(folder / "run.json"), "run.json").at("status") == "finished" ? kDone : kNonFinite;
   }
 
   if (config.threads > 0) at::set_num_threads(int(config.threads));
+  const int64_t batches = config.steps * config.grad_acc_steps;
+  const Dataset data = open_dataset(config.data, uint64_t(config.seed), batches);
   const at::Device device = find_device(config.device);
   Decoder model(config.model, device, find_dtype(config.dtype, device));
   make_directories(folder);

@@ -29,6 +29,9 @@ struct RunConfig : TrainConfig {
   }
 };
 
+// The config with what follows from the data filled in, everything checked: by its words, and against the folder it names.
+RunConfig resolve(RunConfig config);
+
 // Trains and evaluates in config.dump_dir: config.yaml, metrics.jsonl, tb/, checkpoints/, results.jsonl and, last, run.json.
 // A folder that is there already is continued if its config is the same, and left alone if it is finished.
 // Returns the exit code: 0, or 4 for a run that diverged.

@@ -17,6 +17,7 @@ struct DecoderConfig {
   int64_t vocab_size = 0;
   int64_t max_seqlen = 0;
   std::string encoding = "darope";
+  std::optional<double> base;
   std::string init;
   bool tied = true;
   double dropout = 0;
@@ -33,6 +34,7 @@ struct DecoderConfig {
     visit("vocab_size", vocab_size, "token ids; 0: as many as the data has");
     visit("max_seqlen", max_seqlen, "L, the training length an encoding may depend on; 0: data.seq_len");
     visit("encoding", encoding, "positional encoding with its options, rope:base=10000; one for each layer where they stand apart by ';'");
+    visit("base", base, "rotary base of encodings that name none; null: their own default");
     visit("init", init, "weights start as fan_in (deviation 1/sqrt of the inputs, cut at 3) or gpt2 (0.02, residual ones less); empty: the style's own");
     visit("tied", tied, "one matrix for embedding and output");
     visit("dropout", dropout, "share of activations dropped in training");

@@ -13,6 +13,11 @@ namespace {
 
 int64_t product(const std::vector<int64_t>& shape) { return std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>()); }
 
+// By an option, or as an alias that stands for one.
+bool names_base(const std::string& encoding) {
+  return encoding.find("base=") != std::string::npos || base_name(encoding) != encoding.substr(0, encoding.find(':'));
+}
+
 // Collects weights under their names; each call says where the weight went.
 class Builder {
  public:
@@ -71,6 +76,8 @@ std::vector<std::string> DecoderConfig::layer_encodings() const {
     out.push_back(encoding.substr(begin, end - begin));
     begin = end + 1;
   }
+  for (std::string& each : out)
+    if (base && !names_base(each)) each += fmt::format("{}base={}", each.find(':') == std::string::npos ? ":" : ",", *base);
   if (out.size() == 1) out.resize(size_t(n_layers), out[0]);
   if (int64_t(out.size()) != n_layers)
     throw Error(fmt::format("model.encoding names {} encodings for {} layers: give one, or one for each layer", out.size(), n_layers));
