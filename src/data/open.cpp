@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/sha256.h"
-#include "data/config.h"
+#include "data/open.h"
 
 namespace darope {
 namespace {

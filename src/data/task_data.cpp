@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "data/config.h"
+#include "data/open.h"
 #include "data/tasks/protocol.h"
 
 namespace darope {

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
-#include "data/config.h"
+#include "data/open.h"
 #include "data/text/token_file.h"
 
 namespace darope {

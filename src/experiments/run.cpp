@@ -12,7 +12,9 @@
 #include "base/names.h"
 #include "base/sha256.h"
 #include "base/signals.h"
+#include "data/open.h"
 #include "eval/evaluate.h"
+#include "train/trainer.h"
 
 namespace darope {
 namespace {
@@ -65,7 +67,7 @@ void write_scores(Decoder& model, const Dataset& data, const fs::path& file) {
 nlohmann::ordered_json facts(const RunConfig& config, const Dataset& data, Decoder& model, const TrainReport& report) {
   nlohmann::ordered_json constants = nlohmann::ordered_json::object();
   for (const TestLength& test : data.tests) constants[std::to_string(test.multiple)] = test.best_constant;
-  return {{"schema", 1},
+  nlohmann::ordered_json json{{"schema", 1},
           {"dataset", data.name},
           {"family", data.family},
           {"encoding", config.model.encoding},
@@ -78,12 +80,11 @@ nlohmann::ordered_json facts(const RunConfig& config, const Dataset& data, Decod
           {"tokens_per_second", double(report.tokens) / report.seconds},
           {"peak_memory_bytes", peak_memory_bytes()},
           {"config_without_encoding", hash_without_encoding(config)},
-          {"chance", data.chance},
-          {"true_chance", data.true_chance},
-          {"best_constant", constants},
           {"commit", DAROPE_COMMIT},
           {"machine", machine_name()},
           {"torch", TORCH_VERSION}};
+  if (data.measure == Measure::accuracy) json.update({{"chance", data.chance}, {"true_chance", data.true_chance}, {"best_constant", constants}});
+  return json;
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 
 #include "data/config.h"
 #include "model/config.h"
-#include "train/trainer.h"
+#include "train/config.h"
 
 namespace darope {
 

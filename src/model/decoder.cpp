@@ -7,8 +7,9 @@
 #include <ATen/ops/embedding.h>
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/linear.h>
-#include <ATen/ops/rms_norm.h>
 #include <ATen/ops/silu.h>
+
+#include "model/norm.h"
 
 namespace darope {
 
@@ -26,7 +27,7 @@ void Decoder::refresh() {
     w_.push_back(plan_.weights[i].of_encoding ? weights_.leaves()[i] : weights_.leaves()[i].to(compute_));
 }
 
-Tensor Decoder::norm(const Tensor& x, size_t weight) const { return at::rms_norm(x, {config_.dim}, w_[weight], config_.norm_eps); }
+Tensor Decoder::norm(const Tensor& x, size_t weight) const { return rms_norm(x, w_[weight], config_.norm_eps); }
 
 Tensor Decoder::dropped(const Tensor& x, bool training) const {
   return training && config_.dropout > 0 ? at::dropout(x, config_.dropout, true) : x;
@@ -39,7 +40,7 @@ Tensor Decoder::attention(const Plan::Layer& layer, const Tensor& x, const Tenso
   std::vector<Tensor> learned;
   for (const size_t i : layer.encoding_weights) learned.push_back(w_[i]);
   const auto [q, k] = layer.encoding->encode(learned, parts[0], parts[1], x, positions);
-  return at::linear(layer.encoding->attend(learned, q, k, parts[2], true).flatten(2), w_[layer.out]);
+  return layer.encoding->attend(learned, q, k, parts[2], true).flatten(2);
 }
 
 Tensor Decoder::mlp(const Plan::Layer& layer, const Tensor& x) const {
@@ -53,10 +54,15 @@ Tensor Decoder::hidden(const Tensor& tokens, const Tensor& rows, bool training) 
   const Tensor positions = at::arange(tokens.size(1), tokens.options().dtype(at::kDouble));
   Tensor x = dropped(at::embedding(w_[plan_.embedding], tokens), training);
   for (const Plan::Layer& layer : plan_.layers) {
-    x = x + dropped(attention(layer, norm(x, layer.attention_norm), positions), training);
+    Tensor mixed = attention(layer, norm(x, layer.attention_norm), positions);
+    if (&layer == &plan_.layers.back()) {                  // from here on every row goes its own way, and only some are asked for
+      mixed = mixed.flatten(0, 1).index_select(0, rows);
+      x = x.flatten(0, 1).index_select(0, rows);
+    }
+    x = x + dropped(at::linear(mixed, w_[layer.out]), training);
     x = x + dropped(mlp(layer, norm(x, layer.mlp_norm)), training);
   }
-  return norm(x.flatten(0, 1).index_select(0, rows), plan_.norm);
+  return norm(x, plan_.norm);
 }
 
 Tensor Decoder::logits(const Tensor& hidden) const {

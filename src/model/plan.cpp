@@ -88,8 +88,8 @@ void DecoderConfig::check() const {
   const auto at_least = [](const char* key, int64_t value, int64_t least) {
     if (value < least) throw Error(fmt::format("model.{} is {}: it must be at least {}", key, value, least));
   };
-  if (style != "lingua" && style != "nanogpt") throw Error("model.style: " + unknown_name("block style", style, {"lingua", "nanogpt"}));
-  if (!init.empty() && init != "fan_in" && init != "gpt2") throw Error("model.init: " + unknown_name("start of weights", init, {"fan_in", "gpt2"}));
+  if (style != "lingua" && style != "nanogpt") throw Error(unknown_name("model.style", style, {"lingua", "nanogpt"}));
+  if (!init.empty() && init != "fan_in" && init != "gpt2") throw Error(unknown_name("model.init", init, {"fan_in", "gpt2"}));
   at_least("dim", dim, 1);
   at_least("n_layers", n_layers, 1);
   at_least("n_heads", n_heads, 1);

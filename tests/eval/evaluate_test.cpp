@@ -8,7 +8,7 @@
 #include <fstream>
 #include <map>
 
-#include "data/config.h"
+#include "data/open.h"
 #include "data/tasks/protocol.h"
 #include "scratch.h"
 

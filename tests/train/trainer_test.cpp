@@ -12,7 +12,7 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/signals.h"
-#include "data/config.h"
+#include "data/open.h"
 #include "scratch.h"
 #include "train/checkpoint_dir.h"
 #include "train/optimizer.h"
