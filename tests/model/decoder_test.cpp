@@ -81,7 +81,9 @@ TEST(Decoder, GradientsAgreeWithDifferences) {
         const double numeric = (loss_at(h) - loss_at(-h)) / (2 * h), exact = (leaf.grad() * direction).sum().item<double>();
         leaf.detach().copy_(start);
         EXPECT_NEAR(exact, numeric, 1e-7 + 1e-6 * std::abs(numeric));
-        if (model.plan().weights[i].of_encoding) EXPECT_NE(leaf.grad().abs().max().item<double>(), 0);
+        if (model.plan().weights[i].of_encoding) {
+          EXPECT_NE(leaf.grad().abs().max().item<double>(), 0);
+        }
       }
     }
 }
