@@ -23,8 +23,10 @@ int64_t longest_answer(const Task& task, Range range) {
 Batch pack(const std::vector<Example>& examples, int64_t length, int64_t answers, bool score_terminator) {
   const int64_t count = int64_t(examples.size()), slots = answers + 1;
   const at::TensorOptions integers = at::TensorOptions().dtype(at::kLong);
-  Batch out{at::zeros({count, length}, integers), at::zeros({count * slots}, integers), at::zeros({count * slots}, integers), at::zeros({count * slots})};
-  int64_t *tokens = out.tokens.mutable_data_ptr<int64_t>(), *rows = out.rows.mutable_data_ptr<int64_t>(), *targets = out.targets.mutable_data_ptr<int64_t>();
+  Batch out{at::zeros({count, length}, integers), at::zeros({count * slots}, integers), at::zeros({count * slots}, integers),
+            at::zeros({count * slots})};
+  int64_t* tokens = out.tokens.mutable_data_ptr<int64_t>();
+  int64_t *rows = out.rows.mutable_data_ptr<int64_t>(), *targets = out.targets.mutable_data_ptr<int64_t>();
   float* weight = out.weight.mutable_data_ptr<float>();
   for (int64_t e = 0; e < count; ++e) {
     const std::string text = render(examples[size_t(e)]);
@@ -43,7 +45,8 @@ Batch pack(const std::vector<Example>& examples, int64_t length, int64_t answers
 
 class TaskStream final : public TrainStream {
  public:
-  TaskStream(TrainingPlan plan, int64_t rows, int64_t length) : plan_(plan), rows_(rows), length_(length), answers_(longest_answer(plan.task, plan.range)) {}
+  TaskStream(TrainingPlan plan, int64_t rows, int64_t length)
+      : plan_(plan), rows_(rows), length_(length), answers_(longest_answer(plan.task, plan.range)) {}
 
   Batch at(int64_t index) const override {
     std::vector<Example> examples;

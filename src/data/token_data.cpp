@@ -19,7 +19,8 @@ constexpr int64_t kFewestWindows = 8;         // fewer test windows say nothing
 // Windows of length + 1 tokens from the given places: each token but the first is a target.
 Batch windows(const TokenSource& source, const std::vector<int64_t>& places, int64_t length) {
   const int64_t count = int64_t(places.size());
-  Batch out{at::empty({count, length}, at::kLong), at::arange(count * length, at::kLong), at::empty({count * length}, at::kLong), at::ones({count * length})};
+  Batch out{at::empty({count, length}, at::kLong), at::arange(count * length, at::kLong), at::empty({count * length}, at::kLong),
+            at::ones({count * length})};
   std::vector<int64_t> window(size_t(length) + 1);
   for (int64_t i = 0; i < count; ++i) {
     source.read(places[size_t(i)], window);
@@ -69,13 +70,16 @@ class TokenTest final : public TestSet {
 }  // namespace
 
 Dataset open_token_file(const DataConfig& config, uint64_t seed) {
-  if (!(config.test_share > 0 && config.test_share < 1)) throw Error(fmt::format("data.test_share is {}: it must be above 0 and below 1", config.test_share));
+  if (!(config.test_share > 0 && config.test_share < 1))
+    throw Error(fmt::format("data.test_share is {}: it must be above 0 and below 1", config.test_share));
   const auto source = std::make_shared<const TokenSource>(open_tokens(config.path));
-  const int64_t test_begin = source->size() - int64_t(std::ceil(config.test_share * double(source->size()))), test_tokens = source->size() - test_begin;
+  const int64_t test_tokens = int64_t(std::ceil(config.test_share * double(source->size()))), test_begin = source->size() - test_tokens;
   if (test_begin < config.seq_len + 2 || (test_tokens - 1) / config.seq_len < kFewestWindows)
-    throw Error(fmt::format("{} has {} tokens: too few for a test set of {} windows of {} in its last {:g} %; give a longer file or a smaller data.seq_len", config.path,
-                            source->size(), kFewestWindows, config.seq_len, 100 * config.test_share));
-  Dataset out{.name = std::filesystem::path(config.path).stem().stem().string(), .family = "file", .vocabulary = source->vocabulary(), .measure = Measure::nll,
+    throw Error(fmt::format("{} has {} tokens: too few for a test set of {} windows of {} in its last {:g} %; "
+                            "give a longer file or a smaller data.seq_len",
+                            config.path, source->size(), kFewestWindows, config.seq_len, 100 * config.test_share));
+  Dataset out{.name = std::filesystem::path(config.path).stem().stem().string(), .family = "file", .vocabulary = source->vocabulary(),
+              .measure = Measure::nll,
               .train = std::make_shared<TokenStream>(source, test_begin, config.batch_size, config.seq_len, seed)};
   for (const int64_t multiple : {1, 2, 8}) {
     const int64_t length = multiple * config.seq_len, count = std::min(config.test_examples, (test_tokens - 1) / length);

@@ -46,7 +46,8 @@ void check_same_config(const fs::path& file, const RunConfig& config) {
   std::string changed;
   for (const Difference& d : differences(before, config))
     if (!may_change(d.key)) changed += fmt::format("{}{} was {} and is now {}", changed.empty() ? "" : ", ", d.key, d.before, d.after);
-  if (!changed.empty()) throw Error(fmt::format("{} belongs to another run ({}): choose another dump_dir, or remove it", file.parent_path().string(), changed));
+  if (changed.empty()) return;
+  throw Error(fmt::format("{} belongs to another run ({}): choose another dump_dir, or remove it", file.parent_path().string(), changed));
 }
 
 // Equal for runs that differ in the encoding and the seed alone.
@@ -100,7 +101,8 @@ RunConfig resolve(RunConfig config) {
     throw Error(fmt::format("model.vocab_size is {}, but {} has ids up to {}", config.model.vocab_size, data.name, data.vocabulary - 1));
   if (config.model.max_seqlen == 0) config.model.max_seqlen = config.data.seq_len;
   for (const std::string& encoding : config.model.layer_encodings())
-    if (!find_encoding(encoding).traits.trains) throw Error(fmt::format("{} is a change at evaluation and cannot be trained: train rope", base_name(encoding)));
+    if (!find_encoding(encoding).traits.trains)
+      throw Error(fmt::format("{} is a change at evaluation and cannot be trained: train rope", base_name(encoding)));
   const Plan plan(config.model);                          // says what is wrong with the model, without making it
   check_same_config(fs::path(config.dump_dir) / "config.yaml", config);
   return config;

@@ -35,7 +35,7 @@ struct DecoderConfig {
     visit("max_seqlen", max_seqlen, "L, the training length an encoding may depend on; 0: data.seq_len");
     visit("encoding", encoding, "positional encoding with its options, rope:base=10000; one for each layer where they stand apart by ';'");
     visit("base", base, "rotary base of encodings that name none; null: their own default");
-    visit("init", init, "weights start as fan_in (deviation 1/sqrt of the inputs, cut at 3) or gpt2 (0.02, residual ones less); empty: the style's own");
+    visit("init", init, "fan_in: deviation 1/sqrt of the inputs, cut at three; gpt2: 0.02, residual ones less; empty: the style's own");
     visit("tied", tied, "one matrix for embedding and output");
     visit("dropout", dropout, "share of activations dropped in training");
     visit("hidden_multiple", hidden_multiple, "SwiGLU's width is rounded up to this");

@@ -105,7 +105,8 @@ void DecoderConfig::check() const {
 Plan::Plan(const DecoderConfig& c) {
   c.check();
   const int64_t width = c.head_dim(), kv = c.kv_heads() * width;
-  const LayerShape shape{.d_model = c.dim, .heads = c.n_heads, .kv_heads = c.kv_heads(), .head_dim = width, .train_length = c.max_seqlen, .layout = Layout::half};
+  const LayerShape shape{.d_model = c.dim, .heads = c.n_heads, .kv_heads = c.kv_heads(), .head_dim = width,
+                         .train_length = c.max_seqlen, .layout = Layout::half};
   const std::vector<std::string> names = c.layer_encodings();
   Builder build(c, weights);
   embedding = build.matrix({{"model.embed_tokens.weight", c.vocab_size}}, c.dim);
@@ -128,11 +129,15 @@ Plan::Plan(const DecoderConfig& c) {
 }
 
 int64_t Plan::parameters() const {
-  return std::accumulate(weights.begin(), weights.end(), int64_t{0}, [](int64_t sum, const Weight& w) { return sum + w.count(); });
+  int64_t sum = 0;
+  for (const Weight& weight : weights) sum += weight.count();
+  return sum;
 }
 
 int64_t Plan::encoding_parameters() const {
-  return std::accumulate(weights.begin(), weights.end(), int64_t{0}, [](int64_t sum, const Weight& w) { return sum + (w.of_encoding ? w.count() : 0); });
+  int64_t sum = 0;
+  for (const Weight& weight : weights) sum += weight.of_encoding ? weight.count() : 0;
+  return sum;
 }
 
 }  // namespace darope

@@ -27,8 +27,8 @@ AdamW::AdamW(Weights& weights, const Plan& plan, const OptimConfig& config)
 void AdamW::update(int64_t offset, int64_t count, double decay) {
   if (count == 0) return;
   const auto part = [&](const Tensor& flat) { return flat.narrow(0, offset, count); };
-  at::_fused_adamw_({part(weights_.flat())}, {part(gradient_)}, {part(first_)}, {part(second_)}, {}, {steps_}, rate_, config_.beta1, config_.beta2, decay,
-                    config_.epsilon, false, false, {}, stopped_);
+  at::_fused_adamw_({part(weights_.flat())}, {part(gradient_)}, {part(first_)}, {part(second_)}, {}, {steps_}, rate_, config_.beta1,
+                    config_.beta2, decay, config_.epsilon, false, false, {}, stopped_);
 }
 
 void AdamW::step(const Tensor& loss) {

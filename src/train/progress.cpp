@@ -31,7 +31,8 @@ void Progress::show(int64_t done, const std::string& details) {
   }
   constexpr int64_t width = 24;
   const int64_t filled = total_ > 0 ? width * done / total_ : width;
-  fmt::print(stderr, "\r\033[K{} [{}{}] {}/{}  {}  {}", what_, std::string(size_t(filled), '='), std::string(size_t(width - filled), ' '), done, total_, details, left);
+  fmt::print(stderr, "\r\033[K{} [{}{}] {}/{}  {}  {}", what_, std::string(size_t(filled), '='), std::string(size_t(width - filled), ' '), done,
+             total_, details, left);
   std::fflush(stderr);
   drawn_ = true;
 }

@@ -165,8 +165,8 @@ TrainReport Trainer::run(const std::function<void(int64_t)>& on_step) {
     if (optimizer_.stopped().item<float>() != 0) {
       const int64_t good = int64_t(optimizer_.steps().item<float>());
       if (good != saved) save(good);
-      fmt::print(stderr, "the loss or its gradient is not finite at step {} (batch {} of the stream); the weights of step {} are kept in {}\n", good + 1,
-                 good * config_.grad_acc_steps, good, (folder_ / "checkpoints").string());
+      fmt::print(stderr, "the loss or its gradient is not finite at step {} (batch {} of the stream); the weights of step {} are kept in {}\n",
+                 good + 1, good * config_.grad_acc_steps, good, (folder_ / "checkpoints").string());
       return {true, good, tokens(good), seconds()};
     }
     if (write_log) log(done, metrics, events, progress);

@@ -14,7 +14,8 @@
 namespace darope {
 namespace {
 
-const char* const kEncodings[] = {"nope", "rope", "hope", "cope", "pope:delta_init=uniform", "darope", "darope-no-prior", "darope-fixed-alpha", "darope-per-band", "darope-dynamic"};
+const char* const kEncodings[] = {"nope", "rope", "hope", "cope", "pope:delta_init=uniform", "darope", "darope-no-prior",
+                                    "darope-fixed-alpha", "darope-per-band", "darope-dynamic"};
 
 DecoderConfig small(const std::string& encoding, const std::string& style = "nanogpt") {
   DecoderConfig config;
@@ -29,7 +30,8 @@ Batch some_batch(int64_t rows = 2, int64_t length = 7) {
   Random random(5, "test");
   for (int64_t i = 0; i < rows * length; ++i) tokens.push_back(random.between(0, 10)), targets.push_back(random.between(0, 10));
   const std::vector<int64_t> places = {3, 4, 5, 6, 0, 9, 10, 13};
-  return {at::tensor(tokens, at::kLong).view({rows, length}), at::tensor(places, at::kLong), at::tensor(std::vector<int64_t>(targets.begin(), targets.begin() + 8), at::kLong),
+  return {at::tensor(tokens, at::kLong).view({rows, length}), at::tensor(places, at::kLong),
+          at::tensor(std::vector<int64_t>(targets.begin(), targets.begin() + 8), at::kLong),
           at::tensor({1.f, 1.f, 2.f, 0.f, 1.f, 1.f, 1.f, 0.5f})};
 }
 
