@@ -5,20 +5,13 @@
 #include <fmt/format.h>
 #include <torch/version.h>
 
-#include <fstream>
 #include <thread>
 
+#include "base/machine.h"
 #include "cli/verbs.h"
 
 namespace darope {
 namespace {
-
-std::string cpu_name() {
-  std::ifstream info("/proc/cpuinfo");
-  for (std::string line; std::getline(info, line);)
-    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
-  return "unknown";
-}
 
 bool has_kernel(const char* op, c10::DispatchKey key) {
   const auto handle = c10::Dispatcher::singleton().findSchema({op, ""});

@@ -26,6 +26,8 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   add_encodings(app);
   add_bands(app);
+  add_compare(app);
+  add_train(app);
   add_tasks(app);
   add_report(app);
   add_doctor(app);

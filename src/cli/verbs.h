@@ -7,6 +7,8 @@ namespace darope {
 // A callback that fails throws darope::Error, which main() prints and turns into the exit code.
 void add_encodings(CLI::App& app);
 void add_bands(CLI::App& app);
+void add_compare(CLI::App& app);
+void add_train(CLI::App& app);
 void add_tasks(CLI::App& app);
 void add_report(CLI::App& app);
 void add_doctor(CLI::App& app);

@@ -1,0 +1,37 @@
+#pragma once
+#include <cstdint>
+#include <string>
+
+namespace darope {
+
+struct LengthsConfig {
+  std::string kind = "uniform";
+  double share = 0.75, power = 1;
+  void fields(auto&& visit) {
+    visit("kind", kind, "uniform: all lengths from the start; grow: the longest rises from 4 to the full length");
+    visit("share", share, "grow: the full length is reached after this share of the steps");
+    visit("power", power, "grow: the longest rises as progress to this power");
+  }
+};
+
+// Where sequences come from: a synthetic task, or a file of tokens or text.
+struct DataConfig {
+  std::string task, path;
+  int64_t batch_size = 16, seq_len = 256;
+  LengthsConfig lengths;
+  int64_t test_examples = 256, test_seed = 1;
+  double test_share = 0.1;
+
+  void fields(auto&& visit) {
+    visit("task", task, "a synthetic task ('darope tasks' lists them)");
+    visit("path", path, "a file of tokens or text: .bin .npy .txt .jsonl(.gz|.zst)");
+    visit("batch_size", batch_size, "sequences in a batch");
+    visit("seq_len", seq_len, "tokens in a sequence");
+    visit("lengths", lengths, "");
+    visit("test_examples", test_examples, "examples at each test length; of a file, at most as many as its end holds");
+    visit("test_seed", test_seed, "of the task's test examples");
+    visit("test_share", test_share, "of a file, how much of its end is kept for the test");
+  }
+};
+
+}  // namespace darope

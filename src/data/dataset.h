@@ -1,0 +1,45 @@
+#pragma once
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "data/batch.h"
+
+namespace darope {
+
+// Training streams never end and test sets never move; neither can be taken for the other.
+
+// Batch number i is a pure function of i, so the state of a training run's data is its step.
+class TrainStream {
+ public:
+  virtual ~TrainStream() = default;
+  virtual Batch at(int64_t index) const = 0;
+};
+
+// Example i is example i for every model.
+class TestSet {
+ public:
+  virtual ~TestSet() = default;
+  virtual int64_t size() const = 0;
+  virtual Batch read(int64_t first, int64_t count) const = 0;
+};
+
+enum class Measure { accuracy, nll };
+
+struct TestLength {
+  int64_t multiple;                       // of the training length
+  std::shared_ptr<const TestSet> set;
+  double best_constant = 0;               // accuracy of always giving the commonest answer symbol
+};
+
+struct Dataset {
+  std::string name, family;
+  int64_t vocabulary = 0;
+  Measure measure = Measure::accuracy;
+  double chance = 0, true_chance = 0;     // of accuracy
+  std::shared_ptr<const TrainStream> train;
+  std::vector<TestLength> tests = {};
+};
+
+}  // namespace darope

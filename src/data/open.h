@@ -1,0 +1,16 @@
+#pragma once
+#include "data/config.h"
+#include "data/dataset.h"
+
+namespace darope {
+
+// `batches` is the number a whole run reads; a schedule of lengths needs it.
+Dataset open_dataset(const DataConfig& config, uint64_t seed, int64_t batches);
+Dataset open_task(const DataConfig& config, uint64_t seed, int64_t batches);
+Dataset open_token_file(const DataConfig& config, uint64_t seed);
+
+// A hash that two runs share if they read the same batches in the same order and are tested on the same examples; it looks at
+// the first, middle and last batches and the first test examples.
+std::string data_hash(const Dataset& data, int64_t batches);
+
+}  // namespace darope

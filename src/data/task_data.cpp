@@ -1,0 +1,99 @@
+#include <ATen/ops/zeros.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "data/open.h"
+#include "data/tasks/protocol.h"
+
+namespace darope {
+namespace {
+
+constexpr int64_t kVocabulary = 256;          // bytes; what follows a rendering is never scored, so padding is byte 0
+
+int64_t longest_answer(const Task& task, Range range) {
+  int64_t longest = 0;
+  for (int64_t n = range.first; n <= range.last; ++n) longest = std::max(longest, task.answer_length(n));
+  return longest;
+}
+
+// Renderings one under the other, padded at their right to `length`. Each has room for `answers` answer bytes and the terminator,
+// which a model learns to give but is not scored on.
+Batch pack(const std::vector<Example>& examples, int64_t length, int64_t answers, bool score_terminator) {
+  const int64_t count = int64_t(examples.size()), slots = answers + 1;
+  const at::TensorOptions integers = at::TensorOptions().dtype(at::kLong);
+  Batch out{at::zeros({count, length}, integers), at::zeros({count * slots}, integers), at::zeros({count * slots}, integers),
+            at::zeros({count * slots})};
+  int64_t* tokens = out.tokens.mutable_data_ptr<int64_t>();
+  int64_t *rows = out.rows.mutable_data_ptr<int64_t>(), *targets = out.targets.mutable_data_ptr<int64_t>();
+  float* weight = out.weight.mutable_data_ptr<float>();
+  for (int64_t e = 0; e < count; ++e) {
+    const std::string text = render(examples[size_t(e)]);
+    const int64_t answer = int64_t(examples[size_t(e)].prompt.size()) + 1, size = int64_t(text.size());
+    for (int64_t i = 0; i < size; ++i) tokens[e * length + i] = static_cast<unsigned char>(text[size_t(i)]);
+    for (int64_t slot = 0; slot < slots; ++slot) {
+      const int64_t at = answer + slot;
+      rows[e * slots + slot] = e * length + (at < size ? at - 1 : 0);
+      if (at >= size) continue;
+      targets[e * slots + slot] = tokens[e * length + at];
+      weight[e * slots + slot] = at + 1 < size || score_terminator ? 1 : 0;
+    }
+  }
+  return out;
+}
+
+class TaskStream final : public TrainStream {
+ public:
+  TaskStream(TrainingPlan plan, int64_t rows, int64_t length)
+      : plan_(plan), rows_(rows), length_(length), answers_(longest_answer(plan.task, plan.range)) {}
+
+  Batch at(int64_t index) const override {
+    std::vector<Example> examples;
+    for (int64_t row = 0; row < rows_; ++row) examples.push_back(training_example(plan_, index, row));
+    return pack(examples, length_, answers_, true);
+  }
+
+ private:
+  TrainingPlan plan_;
+  int64_t rows_, length_, answers_;
+};
+
+class TaskTest final : public TestSet {
+ public:
+  TaskTest(const Task& task, int64_t context, Bucket bucket, uint64_t seed, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) examples_.push_back(test_example(task, context, bucket, seed, i));
+  }
+  int64_t size() const override { return int64_t(examples_.size()); }
+  double constant() const { return best_constant(examples_); }
+
+  Batch read(int64_t first, int64_t count) const override {
+    const std::vector<Example> examples(examples_.begin() + first, examples_.begin() + first + count);
+    size_t length = 0, answers = 0;
+    for (const Example& e : examples) length = std::max(length, render(e).size()), answers = std::max(answers, e.answer.size());
+    return pack(examples, int64_t(length), int64_t(answers), false);
+  }
+
+ private:
+  std::vector<Example> examples_;
+};
+
+}  // namespace
+
+Dataset open_task(const DataConfig& config, uint64_t seed, int64_t batches) {
+  const Task& task = find_task(config.task);
+  const LengthSchedule schedule{config.lengths.kind, config.lengths.share, config.lengths.power};
+  check(schedule);
+  const Range range = lengths(task, config.seq_len, Bucket::in_domain);
+  if (range.first > range.last) throw Error(fmt::format("data.seq_len is {}: too short for {}", config.seq_len, task.name));
+  Dataset out{.name = std::string(task.name), .family = std::string(name_of(task.family)), .vocabulary = kVocabulary, .measure = Measure::accuracy,
+              .chance = task.chance, .true_chance = task.true_chance,
+              .train = std::make_shared<TaskStream>(TrainingPlan{task, range, schedule, batches, seed}, config.batch_size, config.seq_len)};
+  for (const auto& [bucket, multiple] : {std::pair{Bucket::in_domain, 1}, {Bucket::twice, 2}, {Bucket::eightfold, 8}}) {
+    const auto set = std::make_shared<TaskTest>(task, config.seq_len, bucket, uint64_t(config.test_seed), config.test_examples);
+    out.tests.push_back({multiple, set, set->constant()});
+  }
+  return out;
+}
+
+}  // namespace darope

@@ -1,0 +1,91 @@
+#include <ATen/ops/arange.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/ones.h>
+#include <fmt/format.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "data/open.h"
+#include "data/text/token_file.h"
+
+namespace darope {
+namespace {
+
+constexpr int64_t kFewestWindows = 8;         // fewer test windows say nothing
+
+// Windows of length + 1 tokens from the given places: each token but the first is a target.
+Batch windows(const TokenSource& source, const std::vector<int64_t>& places, int64_t length) {
+  const int64_t count = int64_t(places.size());
+  Batch out{at::empty({count, length}, at::kLong), at::arange(count * length, at::kLong), at::empty({count * length}, at::kLong),
+            at::ones({count * length})};
+  std::vector<int64_t> window(size_t(length) + 1);
+  for (int64_t i = 0; i < count; ++i) {
+    source.read(places[size_t(i)], window);
+    std::copy(window.begin(), window.end() - 1, out.tokens.mutable_data_ptr<int64_t>() + i * length);
+    std::copy(window.begin() + 1, window.end(), out.targets.mutable_data_ptr<int64_t>() + i * length);
+  }
+  return out;
+}
+
+// Windows from random places of the file's front, drawn by (seed, batch, row).
+class TokenStream final : public TrainStream {
+ public:
+  TokenStream(std::shared_ptr<const TokenSource> source, int64_t end, int64_t rows, int64_t length, uint64_t seed)
+      : source_(std::move(source)), end_(end), rows_(rows), length_(length), seed_(seed) {}
+
+  Batch at(int64_t index) const override {
+    std::vector<int64_t> places;
+    for (int64_t row = 0; row < rows_; ++row)
+      places.push_back(Random(seed_, "tokens/train", uint64_t(index) << 32 | uint64_t(row)).between(0, end_ - length_ - 1));
+    return windows(*source_, places, length_);
+  }
+
+ private:
+  std::shared_ptr<const TokenSource> source_;
+  int64_t end_, rows_, length_;
+  uint64_t seed_;
+};
+
+// Windows side by side from the file's end.
+class TokenTest final : public TestSet {
+ public:
+  TokenTest(std::shared_ptr<const TokenSource> source, int64_t begin, int64_t count, int64_t length)
+      : source_(std::move(source)), begin_(begin), count_(count), length_(length) {}
+  int64_t size() const override { return count_; }
+
+  Batch read(int64_t first, int64_t count) const override {
+    std::vector<int64_t> places;
+    for (int64_t i = first; i < first + count; ++i) places.push_back(begin_ + i * length_);
+    return windows(*source_, places, length_);
+  }
+
+ private:
+  std::shared_ptr<const TokenSource> source_;
+  int64_t begin_, count_, length_;
+};
+
+}  // namespace
+
+Dataset open_token_file(const DataConfig& config, uint64_t seed) {
+  if (!(config.test_share > 0 && config.test_share < 1))
+    throw Error(fmt::format("data.test_share is {}: it must be above 0 and below 1", config.test_share));
+  const auto source = std::make_shared<const TokenSource>(open_tokens(config.path));
+  const int64_t test_tokens = int64_t(std::ceil(config.test_share * double(source->size()))), test_begin = source->size() - test_tokens;
+  if (test_begin < config.seq_len + 2 || (test_tokens - 1) / config.seq_len < kFewestWindows)
+    throw Error(fmt::format("{} has {} tokens: too few for a test set of {} windows of {} in its last {:g} %; "
+                            "give a longer file or a smaller data.seq_len",
+                            config.path, source->size(), kFewestWindows, config.seq_len, 100 * config.test_share));
+  Dataset out{.name = std::filesystem::path(config.path).stem().stem().string(), .family = "file", .vocabulary = source->vocabulary(),
+              .measure = Measure::nll,
+              .train = std::make_shared<TokenStream>(source, test_begin, config.batch_size, config.seq_len, seed)};
+  for (const int64_t multiple : {1, 2, 8}) {
+    const int64_t length = multiple * config.seq_len, count = std::min(config.test_examples, (test_tokens - 1) / length);
+    if (count >= kFewestWindows) out.tests.push_back({multiple, std::make_shared<TokenTest>(source, test_begin, count, length)});
+  }
+  return out;
+}
+
+}  // namespace darope

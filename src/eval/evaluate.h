@@ -1,0 +1,23 @@
+#pragma once
+#include <functional>
+#include <string_view>
+
+#include "data/dataset.h"
+#include "model/decoder.h"
+
+namespace darope {
+
+// An evaluation says numbers about examples; means and tests are made from them later.
+struct Score {
+  std::string_view metric;      // token_accuracy, exact_match, nll
+  int64_t x = 0;                // length as a multiple of the training length
+  int64_t example = 0;
+  double value = 0;
+};
+using Emit = std::function<void(const Score&)>;
+
+// Every test set of the dataset, teacher-forced: for tasks the share of answer tokens whose likeliest symbol is right, and
+// whether all are; for files the mean negative log-likelihood in nats. A signal ends it with the Error of throw_if_stopped().
+void evaluate(Decoder& model, const Dataset& data, const Emit& emit);
+
+}  // namespace darope

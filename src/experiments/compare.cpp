@@ -1,0 +1,52 @@
+#include "experiments/compare.h"
+
+#include <fmt/format.h>
+
+#include <set>
+
+#include "base/error.h"
+#include "encodings/encoding.h"
+
+namespace darope {
+namespace {
+
+// "rope:base=10000" as part of a folder's name.
+std::string file_name(std::string text) {
+  for (char& c : text)
+    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '.' && c != '-') c = '_';
+  return text;
+}
+
+void check_list(const char* key, const std::vector<std::string>& list) {
+  if (list.empty()) throw Error(fmt::format("{} is empty: name at least one", key));
+  std::set<std::string> seen;
+  for (const std::string& each : list)
+    if (!seen.insert(each).second) throw Error(fmt::format("{} names '{}' twice", key, each));
+}
+
+}  // namespace
+
+std::vector<RunConfig> make_plan(const CompareConfig& config) {
+  if (config.seeds < 1) throw Error(fmt::format("seeds is {}: at least 1 is needed", config.seeds));
+  if (config.dump_dir.empty()) throw Error("dump_dir is empty: give the folder of this comparison, or --out");
+  check_list("encodings", config.encodings);
+  const bool file = !config.data.path.empty();
+  if (file && !config.tasks.empty()) throw Error("tasks and data.path are both given: compare on tasks or on a file");
+  if (!file) check_list("tasks", config.tasks);
+  std::vector<RunConfig> plan;
+  for (int64_t i = 0; i < config.seeds; ++i)
+    for (const std::string& task : file ? std::vector<std::string>{""} : config.tasks)
+      for (const std::string& encoding : config.encodings) {
+        RunConfig run = config;
+        run.data.task = task;
+        run.model.encoding = encoding;
+        run.seed = run.model.seed = config.seed + i;
+        const std::string dataset = file ? std::filesystem::path(config.data.path).stem().stem().string() : task;
+        run.name = fmt::format("{}-{}-s{}", file_name(dataset), file_name(encoding), run.seed);
+        run.dump_dir = (std::filesystem::path(config.dump_dir) / "runs" / run.name).string();
+        plan.push_back(resolve(run));
+      }
+  return plan;
+}
+
+}  // namespace darope

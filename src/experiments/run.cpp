@@ -1,0 +1,137 @@
+#include "experiments/run.h"
+
+#include <ATen/Context.h>
+#include <ATen/Parallel.h>
+#include <fmt/format.h>
+#include <torch/version.h>
+
+#include "base/config.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/machine.h"
+#include "base/names.h"
+#include "base/sha256.h"
+#include "base/signals.h"
+#include "data/open.h"
+#include "eval/evaluate.h"
+#include "train/trainer.h"
+
+namespace darope {
+namespace {
+
+namespace fs = std::filesystem;
+
+at::Device find_device(const std::string& name) {
+  if (name == "cpu" || (name == "auto" && !at::hasCUDA())) return at::kCPU;
+  if (name != "auto" && name != "cuda") throw Error(unknown_name("device", name, {"auto", "cpu", "cuda"}));
+  if (!at::hasCUDA()) throw Error("device is cuda, but torch finds no GPU here: use cpu");
+  return at::kCUDA;
+}
+
+at::ScalarType find_dtype(const std::string& name, at::Device device) {
+  if (name == "fp32" || (name == "auto" && device.is_cpu())) return at::kFloat;
+  if (name == "bf16" || name == "auto") return at::kBFloat16;
+  throw Error(unknown_name("dtype", name, {"auto", "fp32", "bf16"}));
+}
+
+// Settings that may change between two lives of one run without changing what it computes.
+bool may_change(const std::string& key) {
+  return key == "name" || key == "dump_dir" || key == "threads" || key.starts_with("checkpoint.") || key.starts_with("logging.");
+}
+
+void check_same_config(const fs::path& file, const RunConfig& config) {
+  if (!fs::exists(file)) return;
+  RunConfig before;
+  load_config(before, file, {});
+  std::string changed;
+  for (const Difference& d : differences(before, config))
+    if (!may_change(d.key)) changed += fmt::format("{}{} was {} and is now {}", changed.empty() ? "" : ", ", d.key, d.before, d.after);
+  if (changed.empty()) return;
+  throw Error(fmt::format("{} belongs to another run ({}): choose another dump_dir, or remove it", file.parent_path().string(), changed));
+}
+
+// Equal for runs that differ in the encoding and the seed alone.
+std::string hash_without_encoding(RunConfig config) {
+  config.model.encoding = config.name = config.dump_dir = "";
+  config.seed = config.model.seed = config.threads = 0;
+  return sha256(to_canonical_json(config));
+}
+
+void write_scores(Decoder& model, const Dataset& data, const fs::path& file) {
+  std::string lines;
+  evaluate(model, data, [&](const Score& s) {
+    lines += nlohmann::ordered_json{{"metric", s.metric}, {"x", s.x}, {"example", s.example}, {"value", s.value}}.dump() + "\n";
+  });
+  write_file(file, lines);
+}
+
+nlohmann::ordered_json facts(const RunConfig& config, const Dataset& data, Decoder& model, const TrainReport& report) {
+  nlohmann::ordered_json constants = nlohmann::ordered_json::object();
+  for (const TestLength& test : data.tests) constants[std::to_string(test.multiple)] = test.best_constant;
+  nlohmann::ordered_json json{{"schema", 1},
+          {"dataset", data.name},
+          {"family", data.family},
+          {"encoding", config.model.encoding},
+          {"seed", config.seed},
+          {"status", report.diverged ? "diverged" : "finished"},
+          {"steps", report.steps},
+          {"tokens", report.tokens},
+          {"parameters", model.plan().parameters()},
+          {"seconds", report.seconds},
+          {"tokens_per_second", double(report.tokens) / report.seconds},
+          {"peak_memory_bytes", peak_memory_bytes()},
+          {"config_without_encoding", hash_without_encoding(config)},
+          {"commit", DAROPE_COMMIT},
+          {"machine", machine_name()},
+          {"torch", TORCH_VERSION}};
+  if (data.measure == Measure::accuracy) json.update({{"chance", data.chance}, {"true_chance", data.true_chance}, {"best_constant", constants}});
+  return json;
+}
+
+}  // namespace
+
+bool is_finished(const fs::path& folder) { return fs::exists(folder / "run.json"); }
+
+RunConfig resolve(RunConfig config) {
+  if (config.dump_dir.empty()) throw Error("dump_dir is empty: give the folder this run should write to");
+  config.check();
+  const Dataset data = open_dataset(config.data, uint64_t(config.seed), config.steps * config.grad_acc_steps);
+  if (config.model.vocab_size == 0) config.model.vocab_size = data.vocabulary;
+  if (config.model.vocab_size < data.vocabulary)
+    throw Error(fmt::format("model.vocab_size is {}, but {} has ids up to {}", config.model.vocab_size, data.name, data.vocabulary - 1));
+  if (config.model.max_seqlen == 0) config.model.max_seqlen = config.data.seq_len;
+  for (const std::string& encoding : config.model.layer_encodings())
+    if (!find_encoding(encoding).traits.trains)
+      throw Error(fmt::format("{} is a change at evaluation and cannot be trained: train rope", base_name(encoding)));
+  const Plan plan(config.model);                          // says what is wrong with the model, without making it
+  check_same_config(fs::path(config.dump_dir) / "config.yaml", config);
+  return config;
+}
+
+int run(RunConfig given, const std::function<void(int64_t)>& on_step) {
+  const RunConfig config = resolve(std::move(given));
+  const fs::path folder = config.dump_dir;
+  if (is_finished(folder)) {
+    fmt::print(stderr, "{} is finished already\n", folder.string());
+    return parse_json(read_file(folder / "run.json"), "run.json").at("status") == "finished" ? kDone : kNonFinite;
+  }
+
+  if (config.threads > 0) at::set_num_threads(int(config.threads));
+  const int64_t batches = config.steps * config.grad_acc_steps;
+  const Dataset data = open_dataset(config.data, uint64_t(config.seed), batches);
+  const at::Device device = find_device(config.device);
+  Decoder model(config.model, device, find_dtype(config.dtype, device));
+  make_directories(folder);
+  write_file(folder / "config.yaml", to_yaml(config));
+  const std::string shared_init = model.weights().shared_hash();
+  watch_signals();
+  const TrainReport report = train(model, *data.train, config, folder, on_step);
+  if (!report.diverged) write_scores(model, data, folder / "results.jsonl");
+  nlohmann::ordered_json json = facts(config, data, model, report);
+  json["shared_init"] = shared_init;
+  json["data_order"] = data_hash(data, batches);
+  write_file(folder / "run.json", json.dump(1) + "\n");
+  return report.diverged ? kNonFinite : kDone;
+}
+
+}  // namespace darope

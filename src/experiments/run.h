@@ -1,0 +1,42 @@
+#pragma once
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include "data/config.h"
+#include "model/config.h"
+#include "train/config.h"
+
+namespace darope {
+
+// Everything one training run depends on.
+struct RunConfig : TrainConfig {
+  std::string name = "run", dump_dir;
+  std::string device = "auto", dtype = "auto";
+  int64_t threads = 0;
+  DecoderConfig model;
+  DataConfig data;
+
+  void fields(auto&& visit) {
+    visit("name", name, "for people");
+    visit("dump_dir", dump_dir, "the run's folder");
+    visit("device", device, "cpu, cuda, or auto: cuda where there is one");
+    visit("dtype", dtype, "of products: fp32, bf16, or auto: bf16 on cuda, fp32 on cpu");
+    visit("threads", threads, "CPU threads; 0: all");
+    TrainConfig::fields(visit);
+    visit("model", model, "");
+    visit("data", data, "");
+  }
+};
+
+// The config with what follows from the data filled in, everything checked: by its words, and against the folder it names.
+RunConfig resolve(RunConfig config);
+
+// Trains and evaluates in config.dump_dir: config.yaml, metrics.jsonl, tb/, checkpoints/, results.jsonl and, last, run.json.
+// A folder that is there already is continued if its config is the same, and left alone if it is finished.
+// Returns the exit code: 0, or 4 for a run that diverged.
+int run(RunConfig config, const std::function<void(int64_t)>& on_step = {});
+
+bool is_finished(const std::filesystem::path& folder);
+
+}  // namespace darope

@@ -1,0 +1,38 @@
+#pragma once
+#include "data/batch.h"
+#include "model/weights.h"
+
+namespace darope {
+
+// A decoder-only Transformer. Weights are kept in float32 (float64 in tests); products run in the compute type.
+class Decoder {
+ public:
+  Decoder(const DecoderConfig& config, at::Device device, at::ScalarType compute = at::kFloat);
+
+  // Casts the weights to the compute type. Call it after every change of the weights, with gradients on to train.
+  void refresh();
+
+  Tensor hidden(const Tensor& tokens, const Tensor& rows, bool training = false) const;   // [N, D], normed, of the given rows
+  Tensor logits(const Tensor& hidden) const;                                              // [N, V], float32 or float64
+  Tensor nll(const Batch& batch, bool training = false) const;                            // [N]
+  Tensor loss(const Batch& batch) const;                                                  // sum w nll / sum w, with dropout
+
+  const DecoderConfig& config() const { return config_; }
+  const Plan& plan() const { return plan_; }
+  Weights& weights() { return weights_; }
+  at::Device device() const { return weights_.flat().device(); }
+
+ private:
+  Tensor attention(const Plan::Layer& layer, const Tensor& x, const Tensor& positions) const;
+  Tensor mlp(const Plan::Layer& layer, const Tensor& x) const;
+  Tensor norm(const Tensor& x, size_t weight) const;
+  Tensor dropped(const Tensor& x, bool training) const;
+
+  DecoderConfig config_;
+  Plan plan_;
+  Weights weights_;
+  at::ScalarType compute_;
+  std::vector<Tensor> w_;                 // the weights in the compute type
+};
+
+}  // namespace darope

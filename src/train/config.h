@@ -1,0 +1,39 @@
+#pragma once
+#include "train/schedule.h"
+
+namespace darope {
+
+struct DumpConfig {
+  int64_t every = 0, keep = 2;
+  void fields(auto&& visit) {
+    visit("every", every, "steps between checkpoints; 0: only at the end and when stopped");
+    visit("keep", keep, "newest checkpoints that stay");
+  }
+};
+struct CheckpointConfig {
+  DumpConfig dump;
+  void fields(auto&& visit) { visit("dump", dump, ""); }
+};
+struct LoggingConfig {
+  int64_t freq = 10;
+  void fields(auto&& visit) { visit("freq", freq, "steps between lines of metrics.jsonl"); }
+};
+
+struct TrainConfig {
+  int64_t seed = 42, steps = 1000, grad_acc_steps = 1;
+  OptimConfig optim;
+  CheckpointConfig checkpoint;
+  LoggingConfig logging;
+
+  void fields(auto&& visit) {
+    visit("seed", seed, "of data order and dropout");
+    visit("steps", steps, "optimizer steps");
+    visit("grad_acc_steps", grad_acc_steps, "batches whose gradients make one step");
+    visit("optim", optim, "");
+    visit("checkpoint", checkpoint, "");
+    visit("logging", logging, "");
+  }
+  void check() const;
+};
+
+}  // namespace darope

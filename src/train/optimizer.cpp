@@ -1,0 +1,58 @@
+#include "train/optimizer.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/_fused_adamw.h>
+#include <ATen/ops/linalg_vector_norm.h>
+#include <ATen/ops/maximum.h>
+#include <ATen/ops/zeros.h>
+
+namespace darope {
+
+AdamW::AdamW(Weights& weights, const Plan& plan, const OptimConfig& config)
+    : weights_(weights), config_(config), gradient_(weights.like_flat()), first_(weights.like_flat()), second_(weights.like_flat()) {
+  const at::TensorOptions scalar = weights.flat().options().dtype(at::kFloat);
+  rate_ = at::zeros({}, scalar);
+  steps_ = at::zeros({1}, scalar);
+  stopped_ = at::zeros({1}, scalar);
+  norm_ = at::zeros({1}, weights.flat().options());
+  const std::vector<Tensor> gradients = weights.cut(gradient_);
+  for (size_t i = 0; i < gradients.size(); ++i) {
+    const Tensor& leaf = weights.leaves()[i];
+    leaf.mutable_grad() = gradients[i];                       // backward adds to it in place
+    if (const auto& bounds = plan.weights[i].bounds) bounded_.push_back({leaf.detach(), bounds->first, bounds->second});
+  }
+}
+
+void AdamW::update(int64_t offset, int64_t count, double decay) {
+  if (count == 0) return;
+  const auto part = [&](const Tensor& flat) { return flat.narrow(0, offset, count); };
+  at::_fused_adamw_({part(weights_.flat())}, {part(gradient_)}, {part(first_)}, {part(second_)}, {}, {steps_}, rate_, config_.beta1,
+                    config_.beta2, decay, config_.epsilon, false, false, {}, stopped_);
+}
+
+void AdamW::step(const Tensor& loss) {
+  const at::NoGradGuard no_grad;
+  norm_.copy_(at::linalg_vector_norm(gradient_));
+  const Tensor both = norm_ + loss;
+  stopped_.copy_(at::maximum(stopped_, (both - both).ne(0).to(at::kFloat)));     // x - x is 0 unless x is not finite
+  if (config_.clip > 0) gradient_.mul_((config_.clip / (norm_ + 1e-6)).clamp_max(1.0));
+  steps_.add_(1).sub_(stopped_);
+  update(0, weights_.decayed(), config_.weight_decay);
+  update(weights_.decayed(), weights_.flat().numel() - weights_.decayed(), 0);
+  for (const Bounded& each : bounded_) each.weight.clamp_(each.low, each.high);
+}
+
+std::vector<TensorToWrite> AdamW::named() const {
+  std::vector<TensorToWrite> out = weights_.named(first_, "exp_avg.");
+  for (TensorToWrite& each : weights_.named(second_, "exp_avg_sq.")) out.push_back(std::move(each));
+  return out;
+}
+
+void AdamW::read(const SafetensorsFile& file, int64_t steps) {
+  weights_.read(file, first_, "exp_avg.");
+  weights_.read(file, second_, "exp_avg_sq.");
+  steps_.fill_(steps);
+}
+
+}  // namespace darope

@@ -1,0 +1,26 @@
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace darope {
+
+// Where a long job stands, on stderr: one line that changes in place on a terminal, else a line now and then.
+class Progress {
+ public:
+  Progress(std::string what, int64_t total, int64_t done);
+  ~Progress();
+  void show(int64_t done, const std::string& details);       // on a terminal at most ten times a second
+  bool terminal() const { return terminal_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  std::string what_;
+  int64_t total_, first_;
+  bool terminal_, drawn_ = false;
+  Clock::time_point start_, last_;
+};
+
+std::string format_time(double seconds);                     // "1:05", "2:00:00"
+
+}  // namespace darope

@@ -1,0 +1,203 @@
+#include "train/trainer.h"
+
+#include <ATen/Context.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/zeros.h>
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <malloc.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/random.h"
+#include "base/signals.h"
+#include "base/tensorboard.h"
+#include "model/hugging_face.h"
+#include "train/checkpoint_dir.h"
+#include "train/metrics.h"
+#include "train/optimizer.h"
+#include "train/progress.h"
+
+namespace darope {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Activations are freed and allocated again every step: keep their pages instead of asking the system for them each time.
+void keep_freed_memory() {
+  mallopt(M_MMAP_THRESHOLD, 1 << 30);
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+  mallopt(M_TOP_PAD, 64 << 20);
+}
+
+class Trainer {
+ public:
+  Trainer(Decoder& model, const TrainStream& data, const TrainConfig& config, const std::filesystem::path& folder)
+      : model_(model), data_(data), config_(config), folder_(folder), optimizer_(model.weights(), model.plan(), config.optim),
+        loss_(at::zeros({1}, model.weights().flat().options())) {
+    clean_checkpoints(folder_ / "checkpoints");
+    resume();
+  }
+
+  TrainReport run(const std::function<void(int64_t)>& on_step);
+
+ private:
+  void resume();
+  void save(int64_t step);
+  void load_batch(int64_t index);
+  void step(int64_t step);
+  void seed_dropout(int64_t batch_index);
+  void log(int64_t step, MetricsLog& metrics, EventFile& events, Progress& progress);
+  double seconds() const { return earlier_seconds_ + std::chrono::duration<double>(Clock::now() - start_).count(); }
+  int64_t tokens(int64_t steps) const { return steps * config_.grad_acc_steps * buffers_.tokens.numel(); }
+
+  Decoder& model_;
+  const TrainStream& data_;
+  const TrainConfig& config_;
+  std::filesystem::path folder_;
+  AdamW optimizer_;
+  Batch buffers_;                            // one set, filled anew for every batch
+  Tensor loss_;                              // [1]: mean over the batches of a step
+  int64_t first_step_ = 0;
+  std::optional<int64_t> resumed_from_;
+  double earlier_seconds_ = 0;
+  Clock::time_point start_ = Clock::now(), last_log_ = start_;
+  int64_t last_logged_ = 0;
+};
+
+void Trainer::resume() {
+  const std::optional<Checkpoint> checkpoint = newest_checkpoint(folder_ / "checkpoints");
+  if (!checkpoint) return;
+  const Json state = parse_json(read_file(checkpoint->folder / "train_state.json"), "train_state.json");
+  first_step_ = state.at("step");
+  earlier_seconds_ = state.at("seconds");
+  model_.weights().read(SafetensorsFile(checkpoint->folder / "model.safetensors"), model_.weights().flat());
+  optimizer_.read(SafetensorsFile(checkpoint->folder / "optim.safetensors"), first_step_);
+  resumed_from_ = first_step_;
+  if (first_step_ < config_.steps) fmt::print(stderr, "resuming from {}\n", checkpoint->folder.string());
+}
+
+void Trainer::save(int64_t step) {
+  const std::filesystem::path root = folder_ / "checkpoints";
+  make_directories(root);
+  write_checkpoint(root, step, [&](CheckpointFiles& files) {
+    const Weights& weights = model_.weights();
+    files.write("model.safetensors", [&](FileWriter& out) { write_safetensors(out, weights.named(weights.flat())); });
+    files.write("optim.safetensors", [&](FileWriter& out) { write_safetensors(out, optimizer_.named()); });
+    files.write("config.json", hugging_face_config(model_.config()));
+    files.write("train_state.json", nlohmann::ordered_json{{"step", step}, {"tokens", tokens(step)}, {"seconds", seconds()}}.dump(1) + "\n");
+  });
+  retain_checkpoints(root, config_.checkpoint.dump.keep);
+}
+
+void Trainer::load_batch(int64_t index) {
+  const Batch batch = data_.at(index);
+  if (!buffers_.tokens.defined()) {
+    buffers_ = batch.to(model_.device());
+    return;
+  }
+  buffers_.tokens.copy_(batch.tokens);
+  buffers_.rows.copy_(batch.rows);
+  buffers_.targets.copy_(batch.targets);
+  buffers_.weight.copy_(batch.weight);
+}
+
+// Dropout is a function of seed and batch, so that a resumed run drops what the undisturbed one drops.
+void Trainer::seed_dropout(int64_t batch_index) {
+  if (model_.config().dropout == 0) return;
+  at::Generator generator = at::globalContext().defaultGenerator(model_.device());
+  const std::lock_guard lock(generator.mutex());
+  generator.set_current_seed(Random(uint64_t(config_.seed), "dropout", uint64_t(batch_index)).bits64());
+}
+
+void Trainer::step(int64_t step) {
+  optimizer_.set_rate(learning_rate(config_.optim, model_.config().lingua(), step, config_.steps));
+  optimizer_.zero_gradients();
+  loss_.zero_();
+  model_.refresh();
+  for (int64_t micro = 0; micro < config_.grad_acc_steps; ++micro) {
+    const int64_t index = step * config_.grad_acc_steps + micro;
+    load_batch(index);
+    seed_dropout(index);
+    const Tensor loss = model_.loss(buffers_) / double(config_.grad_acc_steps);
+    loss.backward();
+    loss_.add_(loss.detach());
+  }
+  optimizer_.step(loss_);
+}
+
+void Trainer::log(int64_t step, MetricsLog& metrics, EventFile& events, Progress& progress) {
+  const Clock::time_point now = Clock::now();
+  const double elapsed = std::chrono::duration<double>(now - last_log_).count(), words = double(tokens(step - last_logged_)) / elapsed;
+  const double loss = loss_.item<double>(), norm = optimizer_.gradient_norm().item<double>();
+  const double rate = learning_rate(config_.optim, model_.config().lingua(), step - 1, config_.steps);
+  metrics.write({{"global_step", step},
+                 {"acc_step", 0},
+                 {"loss/out", loss},
+                 {"optim/grad_norm", norm},
+                 {"optim/lr", rate},
+                 {"optim/total_tokens", tokens(step)},
+                 {"speed/wps", words},
+                 {"speed/curr_iter_time", elapsed / double(step - last_logged_)},
+                 {"created_at", fmt::format("{:%FT%TZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())))}});
+  events.scalars(step, {{"loss/out", loss}, {"optim/grad_norm", norm}, {"optim/lr", rate}, {"speed/wps", words}});
+  progress.show(step, fmt::format("loss: {:.4f}  grad: {:.1e}  wps: {:.3g}  lr: {:.1e}", loss, norm, words, rate));
+  last_log_ = now;
+  last_logged_ = step;
+}
+
+TrainReport Trainer::run(const std::function<void(int64_t)>& on_step) {
+  MetricsLog metrics(folder_ / "metrics.jsonl", resumed_from_);
+  make_directories(folder_ / "tb");
+  EventFile events(folder_ / "tb", resumed_from_);
+  Progress progress("step", config_.steps, first_step_);
+  start_ = last_log_ = Clock::now();
+  last_logged_ = first_step_;
+  int64_t saved = resumed_from_.value_or(-1);
+  for (int64_t done = first_step_; done < config_.steps;) {
+    step(done);
+    ++done;
+    if (on_step) on_step(done);
+    const bool last = done == config_.steps, dump = config_.checkpoint.dump.every > 0 && done % config_.checkpoint.dump.every == 0;
+    const bool write_log = done % config_.logging.freq == 0 || last, stop = stop_signal() != 0;
+    if (!(write_log || dump || stop)) continue;
+    if (optimizer_.stopped().item<float>() != 0) {
+      const int64_t good = int64_t(optimizer_.steps().item<float>());
+      if (good != saved) save(good);
+      fmt::print(stderr, "the loss or its gradient is not finite at step {} (batch {} of the stream); the weights of step {} are kept in {}\n",
+                 good + 1, good * config_.grad_acc_steps, good, (folder_ / "checkpoints").string());
+      return {true, good, tokens(good), seconds()};
+    }
+    if (write_log) log(done, metrics, events, progress);
+    if (dump || last || stop) save(saved = done);
+    if (stop && !last)
+      throw Error(fmt::format("stopped at step {} and saved; the same command goes on from there", done), ExitCode(exit_code_of(stop_signal())));
+  }
+  if (!buffers_.tokens.defined()) load_batch(0);          // a run that had nothing left to do still counts its tokens
+  return {false, config_.steps, tokens(config_.steps), seconds()};
+}
+
+}  // namespace
+
+void TrainConfig::check() const {
+  const auto at_least = [](const char* key, int64_t value, int64_t least) {
+    if (value < least) throw Error(fmt::format("{} is {}: it must be at least {}", key, value, least));
+  };
+  at_least("seed", seed, 0);
+  at_least("steps", steps, 1);
+  at_least("grad_acc_steps", grad_acc_steps, 1);
+  at_least("checkpoint.dump.every", checkpoint.dump.every, 0);
+  at_least("checkpoint.dump.keep", checkpoint.dump.keep, 1);
+  at_least("logging.freq", logging.freq, 1);
+  optim.check(steps);
+}
+
+TrainReport train(Decoder& model, const TrainStream& data, const TrainConfig& config, const std::filesystem::path& folder,
+                  const std::function<void(int64_t)>& on_step) {
+  config.check();
+  keep_freed_memory();
+  return Trainer(model, data, config, folder).run(on_step);
+}
+
+}  // namespace darope

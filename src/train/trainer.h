@@ -1,0 +1,23 @@
+#pragma once
+#include <filesystem>
+#include <functional>
+
+#include "data/dataset.h"
+#include "model/decoder.h"
+#include "train/config.h"
+
+namespace darope {
+
+struct TrainReport {
+  bool diverged = false;
+  int64_t steps = 0, tokens = 0;            // good steps, with those before a resume
+  double seconds = 0;                       // of training, with those before a resume
+};
+
+// Trains in a run's folder: metrics.jsonl, tb/, checkpoints/. Goes on from the newest checkpoint there, bit for bit as if it had
+// never stopped. A signal saves and throws; a loss that is not finite saves the last good weights and says so in the report.
+// on_step hears the number of finished steps.
+TrainReport train(Decoder& model, const TrainStream& data, const TrainConfig& config, const std::filesystem::path& folder,
+                  const std::function<void(int64_t)>& on_step = {});
+
+}  // namespace darope

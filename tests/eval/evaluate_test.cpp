@@ -1,0 +1,124 @@
+#include "eval/evaluate.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/tensor.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <map>
+
+#include "data/open.h"
+#include "data/tasks/protocol.h"
+#include "scratch.h"
+
+namespace darope {
+namespace {
+
+DataConfig reversing() {
+  DataConfig config;
+  config.task = "reverse_string", config.seq_len = 24, config.batch_size = 4, config.test_examples = 40;
+  return config;
+}
+
+Decoder small_model(const Dataset& data, int64_t length) {
+  DecoderConfig config;
+  config.style = "nanogpt", config.dim = 16, config.n_layers = 1, config.n_heads = 2, config.vocab_size = data.vocabulary, config.max_seqlen = length;
+  return Decoder(config, at::kCPU);
+}
+
+std::string text_of(const Batch& batch, int64_t row) {
+  std::string text;
+  for (int64_t i = 0; i < batch.tokens.size(1); ++i)
+    if (const auto byte = batch.tokens[row][i].item<int64_t>()) text += char(byte);
+  return text;
+}
+
+TEST(TaskData, ScoresAnswersFromTheTokenBefore) {
+  const Dataset data = open_dataset(reversing(), 7, 100);
+  const Batch batch = data.train->at(3);
+  ASSERT_EQ(batch.tokens.sizes(), (std::vector<int64_t>{4, 24}));
+  const int64_t slots = batch.rows.size(0) / 4;
+  for (int64_t row = 0; row < 4; ++row) {
+    const std::string text = text_of(batch, row);
+    const size_t answer = text.find('>') + 1;
+    std::string scored;
+    for (int64_t slot = row * slots; slot < (row + 1) * slots; ++slot) {
+      if (batch.weight[slot].item<float>() == 0) continue;
+      const int64_t place = batch.rows[slot].item<int64_t>() - row * 24;
+      EXPECT_EQ(text[size_t(place) + 1], char(batch.targets[slot].item<int64_t>()));
+      scored += char(batch.targets[slot].item<int64_t>());
+    }
+    EXPECT_EQ(scored, text.substr(answer));       // the terminator included
+  }
+}
+
+TEST(TaskData, IsAFunctionOfTheBatchNumberAndTheSeed) {
+  const Dataset a = open_dataset(reversing(), 7, 100), b = open_dataset(reversing(), 7, 100), c = open_dataset(reversing(), 8, 100);
+  EXPECT_TRUE(a.train->at(5).tokens.equal(b.train->at(5).tokens));
+  EXPECT_FALSE(a.train->at(5).tokens.equal(a.train->at(6).tokens));
+  EXPECT_EQ(data_hash(a, 100), data_hash(b, 100));
+  EXPECT_NE(data_hash(a, 100), data_hash(c, 100));
+  EXPECT_TRUE(a.tests[2].set->read(0, 3).tokens.equal(c.tests[2].set->read(0, 3).tokens));      // tests do not follow the seed
+}
+
+// Each example by itself, decoded by hand from the logits, against what the batched evaluation says.
+TEST(Evaluate, CountsAnswerBytesAndNothingElse) {
+  const Dataset data = open_dataset(reversing(), 7, 100);
+  Decoder model = small_model(data, 24);
+  std::map<std::tuple<std::string, int64_t, int64_t>, double> found;
+  evaluate(model, data, [&](const Score& s) { found[{std::string(s.metric), s.x, s.example}] = s.value; });
+  EXPECT_EQ(found.size(), 2 * 3 * 40u);
+  const at::NoGradGuard no_grad;
+  for (const auto& [bucket, multiple] : {std::pair{Bucket::in_domain, 1}, {Bucket::twice, 2}, {Bucket::eightfold, 8}})
+    for (const int64_t i : {0, 17, 39}) {
+      const Example example = test_example(find_task("reverse_string"), 24, bucket, 1, i);
+      const std::string text = render(example);
+      std::vector<int64_t> tokens(text.begin(), text.end()), places;
+      for (size_t at = example.prompt.size(); at < text.size() - 2; ++at) places.push_back(int64_t(at));
+      const Tensor guesses = model.logits(model.hidden(at::tensor(tokens, at::kLong).unsqueeze(0), at::tensor(places, at::kLong))).argmax(-1);
+      double right = 0;
+      for (size_t j = 0; j < places.size(); ++j) right += char(guesses[int64_t(j)].item<int64_t>()) == example.answer[j];
+      EXPECT_NEAR((found[{"token_accuracy", multiple, i}]), right / double(places.size()), 1e-9);
+      EXPECT_EQ((found[{"exact_match", multiple, i}]), right == double(places.size()) ? 1 : 0);
+    }
+}
+
+TEST(Evaluate, GivesTheLikelihoodOfWindowsOfAFile) {
+  const Scratch folder;
+  std::string text;
+  Random random(1, "text");
+  for (int i = 0; i < 4000; ++i) text += char('a' + random.between(0, 25));
+  std::ofstream(folder / "letters.txt") << text;
+  DataConfig config;
+  config.path = (folder / "letters.txt").string(), config.seq_len = 16, config.batch_size = 2;
+  const Dataset data = open_dataset(config, 1, 10);
+  EXPECT_EQ(data.name, "letters");
+  ASSERT_EQ(data.tests.size(), 2u);                // 400 bytes hold 24 windows of 16, 12 of 32, and too few of 128
+  EXPECT_EQ(data.tests[0].set->size(), 24);
+  Decoder model = small_model(data, 16);
+  std::vector<double> found;
+  evaluate(model, data, [&](const Score& s) { if (s.x == 1) found.push_back(s.value); });
+  ASSERT_EQ(found.size(), 24u);
+  const at::NoGradGuard no_grad;
+  const Batch third = data.tests[0].set->read(2, 1);
+  EXPECT_EQ(text_of(third, 0), text.substr(3600 + 2 * 16, 16));
+  EXPECT_NEAR(found[2], model.nll(third).mean().item<double>(), 1e-6);
+  for (int64_t index = 0; index < 50; ++index) {   // training never reads the test part
+    const Batch batch = data.train->at(index);
+    EXPECT_NE(text.substr(0, 3600).find(text_of(batch, 0)), std::string::npos);
+  }
+}
+
+TEST(TokenData, RefusesAFileWithoutRoomForATest) {
+  const Scratch folder;
+  std::ofstream(folder / "short.txt") << std::string(200, 'x');
+  DataConfig config;
+  config.path = (folder / "short.txt").string(), config.seq_len = 16;
+  expect_contains(error_of([&] { open_dataset(config, 1, 10); }), "200 tokens: too few");
+  config.task = "parity";
+  expect_contains(error_of([&] { open_dataset(config, 1, 10); }), "either data.task");
+}
+
+}  // namespace
+}  // namespace darope

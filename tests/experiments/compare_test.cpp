@@ -1,0 +1,80 @@
+#include "experiments/compare.h"
+
+#include <gtest/gtest.h>
+
+#include "base/files.h"
+#include "base/json.h"
+#include "scratch.h"
+
+namespace darope {
+namespace {
+
+CompareConfig tiny(const std::filesystem::path& out) {
+  CompareConfig config;
+  config.tasks = {"reverse_string", "parity"}, config.encodings = {"nope", "darope", "rope:base=50"};
+  config.seeds = 2, config.seed = 5, config.steps = 3, config.jobs = 2, config.dump_dir = out.string(), config.device = "cpu";
+  config.model.style = "nanogpt", config.model.dim = 16, config.model.n_layers = 1, config.model.n_heads = 2;
+  config.data.seq_len = 24, config.data.batch_size = 2, config.data.test_examples = 3;
+  return config;
+}
+
+TEST(Compare, PlansEveryEncodingOnEveryTaskWithEverySeed) {
+  const Scratch out;
+  const std::vector<RunConfig> plan = make_plan(tiny(out.path()));
+  ASSERT_EQ(plan.size(), 12u);
+  EXPECT_EQ(plan[0].dump_dir, (out / "runs/reverse_string-nope-s5").string());
+  EXPECT_EQ(plan[2].name, "reverse_string-rope_base_50-s5");
+  EXPECT_EQ(plan[11].seed, 6);
+  EXPECT_EQ(plan[11].model.seed, 6);
+  EXPECT_EQ(plan[11].data.task, "parity");
+  EXPECT_EQ(plan[0].model.vocab_size, 256);
+  EXPECT_EQ(plan[0].model.max_seqlen, 24);
+}
+
+TEST(Compare, RefusesAPlanThatCannotRun) {
+  const Scratch out;
+  const auto refusal = [&](auto change) {
+    CompareConfig config = tiny(out.path());
+    change(config);
+    return error_of([&] { make_plan(config); });
+  };
+  expect_contains(refusal([](CompareConfig& c) { c.encodings = {"ropee"}; }), "did you mean 'rope'?");
+  expect_contains(refusal([](CompareConfig& c) { c.tasks = {"parrity"}; }), "did you mean 'parity'?");
+  expect_contains(refusal([](CompareConfig& c) { c.encodings = {"rope", "rope"}; }), "twice");
+  expect_contains(refusal([](CompareConfig& c) { c.encodings = {"yarn"}; }), "cannot be trained");
+  expect_contains(refusal([](CompareConfig& c) { c.seeds = 0; }), "at least 1");
+  expect_contains(refusal([](CompareConfig& c) { c.tasks.clear(); }), "tasks is empty");
+  expect_contains(refusal([](CompareConfig& c) { c.model.vocab_size = 10; }), "has ids up to 255");
+}
+
+TEST(Compare, RunsShareAllButTheEncodingAndFinishedOnesAreLeftAlone) {
+  const Scratch out;
+  const CompareConfig config = tiny(out.path());
+  const std::vector<RunConfig> plan = make_plan(config);
+  run_plan(plan, config);
+  std::vector<Json> runs;
+  std::vector<std::filesystem::file_time_type> times;
+  for (const RunConfig& run : plan) {
+    const std::filesystem::path file = std::filesystem::path(run.dump_dir) / "run.json";
+    runs.push_back(parse_json(read_file(file), file.string()));
+    times.push_back(std::filesystem::last_write_time(file));
+    EXPECT_EQ(runs.back().at("status"), "finished");
+    EXPECT_EQ(runs.back().at("encoding"), run.model.encoding);
+    EXPECT_EQ(runs.back().at("tokens"), 3 * 2 * 24);
+    EXPECT_TRUE(std::filesystem::exists(file.parent_path() / "results.jsonl"));
+  }
+  for (const size_t first : {0, 3, 6, 9})                  // three encodings on one task with one seed
+    for (const size_t i : {first + 1, first + 2})
+      for (const char* key : {"shared_init", "data_order", "config_without_encoding", "tokens"}) EXPECT_EQ(runs[i].at(key), runs[first].at(key)) << key;
+  EXPECT_NE(runs[0].at("data_order"), runs[3].at("data_order"));            // another task
+  EXPECT_NE(runs[0].at("data_order"), runs[6].at("data_order"));            // another seed
+  EXPECT_NE(runs[0].at("shared_init"), runs[6].at("shared_init"));
+  run_plan(make_plan(config), config);
+  for (size_t i = 0; i < plan.size(); ++i) EXPECT_EQ(std::filesystem::last_write_time(std::filesystem::path(plan[i].dump_dir) / "run.json"), times[i]);
+  CompareConfig other = config;
+  other.optim.lr = 0.5;
+  expect_contains(error_of([&] { make_plan(other); }), "belongs to another run (optim.lr");
+}
+
+}  // namespace
+}  // namespace darope

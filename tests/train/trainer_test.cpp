@@ -1,0 +1,258 @@
+#include "train/trainer.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/ones.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <csignal>
+#include <limits>
+
+#include "base/files.h"
+#include "base/json.h"
+#include "base/signals.h"
+#include "data/open.h"
+#include "scratch.h"
+#include "train/checkpoint_dir.h"
+#include "train/optimizer.h"
+
+namespace darope {
+namespace {
+
+DecoderConfig small(const std::string& encoding) {
+  DecoderConfig config;
+  config.style = "nanogpt", config.init = "fan_in", config.encoding = encoding, config.base = 100;
+  config.dim = 16, config.n_layers = 2, config.n_heads = 2, config.vocab_size = 256, config.max_seqlen = 24;
+  return config;
+}
+
+Dataset reversing() {
+  DataConfig config;
+  config.task = "reverse_string", config.seq_len = 24, config.batch_size = 4, config.test_examples = 4;
+  return open_dataset(config, 3, 100);
+}
+
+TrainConfig twenty_steps() {
+  TrainConfig config;
+  config.steps = 20, config.logging.freq = 1, config.optim.lr = 3e-3;
+  return config;
+}
+
+struct Outcome {
+  std::string model, optimizer;          // bytes of the checkpoint
+  std::vector<double> losses, rates, tokens;
+};
+
+Outcome outcome_of(const std::filesystem::path& folder) {
+  Outcome out;
+  const std::filesystem::path newest = newest_checkpoint(folder / "checkpoints")->folder;
+  out.model = read_file(newest / "model.safetensors");
+  out.optimizer = read_file(newest / "optim.safetensors");
+  const std::string metrics = read_file(folder / "metrics.jsonl");
+  for (size_t begin = 0, end; (end = metrics.find('\n', begin)) != std::string::npos; begin = end + 1) {
+    const Json line = parse_json(metrics.substr(begin, end - begin), "metrics");
+    out.losses.push_back(line.at("loss/out"));
+    out.rates.push_back(line.at("optim/lr"));
+    out.tokens.push_back(line.at("optim/total_tokens"));
+  }
+  return out;
+}
+
+void expect_same(const Outcome& a, const Outcome& b) {
+  EXPECT_TRUE(a.model == b.model) << "weights differ";
+  EXPECT_TRUE(a.optimizer == b.optimizer) << "moments differ";
+  EXPECT_EQ(a.losses, b.losses);
+  EXPECT_EQ(a.rates, b.rates);
+  EXPECT_EQ(a.tokens, b.tokens);
+}
+
+Outcome train_whole(const DecoderConfig& model_config, const TrainConfig& config) {
+  const Scratch folder;
+  Decoder model(model_config, at::kCPU);
+  train(model, *reversing().train, config, folder.path());
+  return outcome_of(folder.path());
+}
+
+// Stops by a signal after `stop` steps and goes on in a new model.
+Outcome train_in_two(const DecoderConfig& model_config, const TrainConfig& config, int64_t stop) {
+  const Scratch folder;
+  {
+    Decoder model(model_config, at::kCPU);
+    watch_signals();
+    try {
+      train(model, *reversing().train, config, folder.path(), [&](int64_t done) { if (done == stop) std::raise(SIGTERM); });
+      ADD_FAILURE() << "the signal was not heard";
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), kPreempted);
+    }
+  }
+  EXPECT_EQ(newest_checkpoint(folder / "checkpoints")->step, stop);
+  watch_signals();
+  Decoder model(model_config, at::kCPU);
+  train(model, *reversing().train, config, folder.path());
+  return outcome_of(folder.path());
+}
+
+TEST(Trainer, TwoRunsAreBitEqual) { expect_same(train_whole(small("darope"), twenty_steps()), train_whole(small("darope"), twenty_steps())); }
+
+TEST(Trainer, AResumedRunEqualsAnUndisturbedOne) {
+  TrainConfig config = twenty_steps();
+  for (const char* encoding : {"nope", "rope", "hope", "cope", "pope", "darope"}) {
+    SCOPED_TRACE(encoding);
+    expect_same(train_whole(small(encoding), config), train_in_two(small(encoding), config, 7));
+  }
+}
+
+TEST(Trainer, ResumesWithAccumulationDropoutAndLingua) {
+  TrainConfig config = twenty_steps();
+  config.grad_acc_steps = 3, config.logging.freq = 4, config.checkpoint.dump.every = 5;
+  DecoderConfig model = small("darope");
+  model.dropout = 0.2;
+  expect_same(train_whole(model, config), train_in_two(model, config, 11));
+  model.style = "lingua", model.hidden_multiple = 8;
+  expect_same(train_whole(model, config), train_in_two(model, config, 3));
+}
+
+TEST(Trainer, ACheckpointThatIsDamagedIsPassedOver) {
+  TrainConfig config = twenty_steps();
+  config.checkpoint.dump.every = 5, config.checkpoint.dump.keep = 4;
+  const Scratch folder;
+  {
+    Decoder model(small("darope"), at::kCPU);
+    train(model, *reversing().train, config, folder.path());
+  }
+  const std::filesystem::path newest = folder / "checkpoints" / "0000000020" / "model.safetensors";
+  std::string bytes = read_file(newest);
+  bytes[bytes.size() / 2] ^= 1;
+  write_file(newest, bytes);
+  Decoder model(small("darope"), at::kCPU);
+  train(model, *reversing().train, config, folder.path());
+  expect_same(outcome_of(folder.path()), train_whole(small("darope"), config));
+}
+
+// A stream whose batch `bad` cannot be learnt from.
+class Poisoned final : public TrainStream {
+ public:
+  Poisoned(const TrainStream& inner, int64_t bad) : inner_(inner), bad_(bad) {}
+  Batch at(int64_t index) const override {
+    Batch batch = inner_.at(index);
+    if (index == bad_) batch.weight.fill_(std::numeric_limits<double>::quiet_NaN());
+    return batch;
+  }
+
+ private:
+  const TrainStream& inner_;
+  int64_t bad_;
+};
+
+TEST(Trainer, KeepsTheWeightsBeforeALossThatIsNotFinite) {
+  TrainConfig config = twenty_steps();
+  const Dataset data = reversing();
+  const Scratch poisoned, stopped;
+  Decoder model(small("darope"), at::kCPU), other(small("darope"), at::kCPU);
+  config.logging.freq = 5;                       // noticed two steps late
+  const TrainReport report = train(model, Poisoned(*data.train, 7), config, poisoned.path());
+  EXPECT_TRUE(report.diverged);
+  EXPECT_EQ(report.steps, 7);
+  watch_signals();
+  EXPECT_THROW(train(other, *data.train, config, stopped.path(), [](int64_t done) { if (done == 7) std::raise(SIGTERM); }), Error);
+  watch_signals();
+  EXPECT_TRUE(outcome_of(poisoned.path()).model == outcome_of(stopped.path()).model);
+  EXPECT_TRUE(outcome_of(poisoned.path()).optimizer == outcome_of(stopped.path()).optimizer);
+}
+
+TEST(Trainer, AccumulatesAsOneLargerBatch) {
+  // Two halves of a batch whose weights sum alike give the gradient of the whole: the same step up to rounding.
+  const Dataset data = reversing();
+  class Twice final : public TrainStream {
+   public:
+    explicit Twice(const TrainStream& inner) : inner_(inner) {}
+    Batch at(int64_t index) const override { return inner_.at(index / 2); }
+   private:
+    const TrainStream& inner_;
+  } twice(*data.train);
+  TrainConfig config = twenty_steps();
+  const Scratch a, b;
+  Decoder one(small("rope"), at::kCPU), two(small("rope"), at::kCPU);
+  train(one, *data.train, config, a.path());
+  config.grad_acc_steps = 2;
+  train(two, twice, config, b.path());
+  const std::vector<double> expected = outcome_of(a.path()).losses, found = outcome_of(b.path()).losses;
+  ASSERT_EQ(expected.size(), found.size());
+  for (size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(expected[i], found[i], 1e-4);
+}
+
+TEST(Trainer, ProjectsPhasesAfterEachStep) {
+  Decoder model(small("pope"), at::kCPU);
+  TrainConfig config = twenty_steps();
+  config.optim.lr = 0.1;
+  const Scratch folder;
+  train(model, *reversing().train, config, folder.path());
+  const Tensor delta = model.weights().leaves()[model.plan().layers[0].encoding_weights[0]];
+  EXPECT_LE(delta.max().item<double>(), 0);
+  EXPECT_GE(delta.min().item<double>(), -2 * M_PI - 1e-6);
+  EXPECT_LT(delta.min().item<double>(), 0);
+}
+
+// The first 20 losses of each encoding as they were when the file was made. DAROPE_WRITE_GOLDEN=1 makes it anew.
+TEST(Trainer, LossCurvesStayAsTheyWere) {
+  const std::filesystem::path file = "tests/golden/loss_curves.json";
+  const bool write = std::getenv("DAROPE_WRITE_GOLDEN") != nullptr;
+  const Json golden = write ? Json::object() : parse_json(read_file(file), file.string());
+  nlohmann::ordered_json fresh;
+  for (const char* encoding : {"nope", "rope", "hope", "cope", "pope", "darope"}) {
+    const std::vector<double> losses = train_whole(small(encoding), twenty_steps()).losses;
+    fresh[encoding] = losses;
+    if (write) continue;
+    ASSERT_EQ(losses.size(), golden.at(encoding).size());
+    for (size_t i = 0; i < losses.size(); ++i) EXPECT_NEAR(losses[i], golden.at(encoding)[i].get<double>(), 1e-4) << encoding << " at step " << i + 1;
+  }
+  if (write) write_file(file, fresh.dump() + "\n");
+}
+
+TEST(Schedule, WarmsUpAndFallsAsBothCodeBasesDo) {
+  OptimConfig config;
+  config.lr = 1, config.warmup = 10, config.lr_min_ratio = 0.1;
+  EXPECT_EQ(learning_rate(config, true, 0, 110), 0);
+  EXPECT_NEAR(learning_rate(config, true, 5, 110), 0.5, 1e-12);
+  EXPECT_NEAR(learning_rate(config, false, 0, 110), 1.0 / 11, 1e-12);
+  EXPECT_NEAR(learning_rate(config, false, 9, 110), 10.0 / 11, 1e-12);
+  for (const bool lingua : {true, false}) {
+    EXPECT_NEAR(learning_rate(config, lingua, 10, 110), 1, 1e-12);
+    EXPECT_NEAR(learning_rate(config, lingua, 60, 110), 0.55, 1e-12);
+    EXPECT_NEAR(learning_rate(config, lingua, 110, 110), 0.1, 1e-12);
+  }
+  config.warmup = 0.05;
+  EXPECT_EQ(config.warmup_steps(100), 5);
+  EXPECT_EQ(config.warmup_steps(1), 0);
+  EXPECT_NO_THROW(config.check(1));
+}
+
+// AdamW written out for one step, with clipping and both decay groups.
+TEST(AdamW, TakesTheStepOfItsFormula) {
+  DecoderConfig model_config = small("nope");
+  Decoder model(model_config, at::kCPU, at::kDouble);
+  OptimConfig config;
+  config.clip = 0.5;
+  AdamW optimizer(model.weights(), model.plan(), config);
+  optimizer.set_rate(0.25);                      // exact in float32
+  model.loss(reversing().train->at(0)).backward();
+  double square = 0;
+  for (const Tensor& leaf : model.weights().leaves()) square += leaf.grad().square().sum().item<double>();
+  const double scale = std::min(1.0, 0.5 / (std::sqrt(square) + 1e-6));
+  std::vector<Tensor> before, gradient;
+  for (const Tensor& leaf : model.weights().leaves()) before.push_back(leaf.detach().clone()), gradient.push_back(leaf.grad().clone());
+  optimizer.step(at::ones({1}, at::kDouble));
+  for (size_t i = 0; i < before.size(); ++i) {
+    const at::NoGradGuard no_grad;
+    const Tensor g = gradient[i] * scale, moved = g / (g.abs() + config.epsilon);        // both moments are fresh, their corrections cancel
+    const double decay = model.plan().weights[i].decay ? 1 - 0.25 * config.weight_decay : 1;
+    const double difference = (model.weights().leaves()[i] - (before[i] * decay - 0.25 * moved)).abs().max().item<double>();
+    EXPECT_LT(difference, 1e-9) << model.plan().weights[i].parts[0].name;
+  }
+  EXPECT_LT(scale, 1) << "clipping was not exercised";
+}
+
+}  // namespace
+}  // namespace darope
