@@ -17,6 +17,7 @@ TEST(Report, WritesThePageAndTheResults) {
         "<h2>Cost</h2>", "<h2>What was run</h2>", "At this size", "riddle", "not learned", "Content-Security-Policy"})
     expect_contains(page, part);
   EXPECT_LT(page.find("<h2>Verdict"), page.find("<h2>Ranking"));
+  expect_contains(page, "darope train &#39;" + (c.folder("copy", "hope", 1) / "config.yaml").string() + "&#39; dump_dir=again");
   const Json results = parse_json(read_file(c.path() / "results.json"), "results.json");
   EXPECT_EQ(results["schema"], 1);
   EXPECT_EQ(results["overall"][0]["not_learned"][0], "riddle");

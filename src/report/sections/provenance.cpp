@@ -14,10 +14,9 @@ std::string shell_quoted(const std::string& text) {
   return safe + "'";
 }
 
-// A run's config.yaml holds all of its settings, its dataset and its seed.
+// A run's config.yaml holds all of its settings: its dataset, encoding and seed too.
 std::string command(const Run& run) {
-  return fmt::format("darope compare {} --encodings {} --out again", shell_quoted((run.folder / "config.yaml").string()),
-                     shell_quoted(run.encoding));
+  return fmt::format("darope train {} dump_dir=again", shell_quoted((run.folder / "config.yaml").string()));
 }
 
 std::string run_row(const Run& run, const Summary& summary) {
