@@ -4,7 +4,7 @@
 CMAKE := .venv/bin/cmake
 
 run: build
-	@./bench/first_look
+	@./build/darope compare configs/quick/quickstart.yaml
 
 test:
 	@./setup test

@@ -1,10 +1,9 @@
 #include <fmt/format.h>
 
 #include "base/config.h"
-#include "base/files.h"
-#include "base/json.h"
 #include "cli/verbs.h"
 #include "experiments/compare.h"
+#include "report/report.h"
 
 namespace darope {
 namespace {
@@ -29,32 +28,6 @@ std::vector<std::string> split_encodings(const std::string& text) {
   return out;
 }
 
-// Means over examples, seeds and datasets for each encoding and length.
-void print_means(const std::vector<RunConfig>& plan, const CompareConfig& config) {
-  struct Mean {
-    double sum = 0;
-    int64_t count = 0;
-  };
-  std::map<std::string, std::map<int64_t, Mean>> means;
-  for (const RunConfig& run : plan) {
-    const std::filesystem::path file = std::filesystem::path(run.dump_dir) / "results.jsonl";
-    if (!std::filesystem::exists(file)) continue;             // diverged
-    const std::string text = read_file(file);
-    for (size_t begin = 0, end; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
-      const Json row = parse_json(text.substr(begin, end - begin), file.string());
-      if (row.at("metric") == "exact_match") continue;
-      Mean& mean = means[run.model.encoding][row.at("x")];
-      mean.sum += row.at("value").get<double>();
-      ++mean.count;
-    }
-  }
-  for (const std::string& encoding : config.encodings) {
-    std::string line = fmt::format("{:<24}", encoding);
-    for (const auto& [x, mean] : means[encoding]) line += fmt::format("  {}x {:7.4f}", x, mean.sum / double(mean.count));
-    fmt::print("{}\n", line);
-  }
-}
-
 void compare_verb(const Settings& s, const CLI::App& verb) {
   CompareConfig config;
   load_config(config, s.config, verb.remaining());
@@ -68,7 +41,8 @@ void compare_verb(const Settings& s, const CLI::App& verb) {
   }
   const std::vector<RunConfig> plan = make_plan(config);
   run_plan(plan, config);
-  print_means(plan, config);
+  const std::filesystem::path out = config.dump_dir;
+  fmt::print("{}\n{}\n", report::terminal_table(report::write_report(out, {out})), (out / "report.html").string());
 }
 
 }  // namespace
