@@ -40,7 +40,7 @@ def test_base(name, base):
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("length", [0, -1])
 def test_training_length(name, length):
-    refuses(ValueError, ["train_length", "at least 1", f"got {length}"], lambda: create(name, train_length=length))
+    refuses(ValueError, ["train_length", "between 1 and 2^53", f"got {length}"], lambda: create(name, train_length=length))
 
 
 @pytest.mark.parametrize("value", ["64", 64.0, None, True, [64]], ids=repr)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdio>
 
 #include "base/error.h"
 #include "base/names.h"
@@ -20,7 +21,8 @@ template <class Number> std::optional<Number> parse_number(const std::string& te
 
 std::string number_text(double value) {
   char text[32];
-  return {text, std::to_chars(text, text + sizeof text, value).ptr};
+  std::snprintf(text, sizeof text, "%.10g", value);
+  return text;
 }
 
 Options Options::parse(std::string_view text, std::string& name) {

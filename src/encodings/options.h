@@ -8,7 +8,7 @@
 
 namespace darope {
 
-std::string number_text(double value);   // the shortest text that reads back
+std::string number_text(double value);   // as a message shows it: 500000, 0.9999999, nan
 
 // The options of an encoding as a user writes them, "name:option=value,option=value". Reading an option makes it known;
 // finish() then refuses what nobody read, with the nearest name.
