@@ -20,7 +20,7 @@ build:
 	@$(MAKE) --no-print-directory link
 
 build/build.ninja: setup requirements/build.txt
-	@$(CMAKE) -B build -G Ninja -DDAROPE_PYTHON=$(CURDIR)/.venv/bin/python .
+	@$(CMAKE) -B build -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/.venv/bin/ninja -DDAROPE_PYTHON=$(CURDIR)/.venv/bin/python .
 	@touch $@
 
 # .venv/bin/python -c 'import darope' finds the package where the build leaves it.
