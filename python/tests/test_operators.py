@@ -178,3 +178,14 @@ def test_float16(device):
     assert all((a - b).abs().max() < 4e-3 for a, b in zip(got, want))
     low, high = exact.to(torch.float16)(q, k, x)[0].double(), exact.double()(q.double(), k.double(), x.double())[0]
     assert (low - high).abs().max() < 5e-2
+
+
+def test_autocast_takes_the_norms_float32(device):
+    """Under autocast projections give bfloat16 while norms leave x in float32: the same as casting x by hand."""
+    q, k, v, x = inputs(dtype=torch.bfloat16, device=device)
+    module = darope.create("darope", d_model=16, heads=2, head_dim=8, train_length=16).to(device)
+    with pytest.raises(TypeError, match="dtype"):
+        module(q, k, x.float())
+    with torch.autocast(device, torch.bfloat16):
+        got = module.attend(q, k, v, x.float())
+    assert torch.equal(got, module.attend(q, k, v, x))

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "encodings/encoding.h"
+#include "ops/rotate.h"
 
 // The schemes as torch.ops.darope.{encode, attend, coordinate, parameters, encodings}. They are composite: autograd and
 // torch.compile see through them to the fused operators and ATen.
@@ -75,6 +76,7 @@ Tensor checked_positions(const Tensor& positions, const Tensor& x) {
 
 std::tuple<Tensor, Tensor> encode(c10::string_view name, Shape shape, bool half, at::TensorList parameters, const Tensor& q, const Tensor& k, const std::optional<Tensor>& x,
                                   const Tensor& positions) {
+  const ops::NoAutocast exact;            // the encodings choose their precision themselves
   const std::shared_ptr<const Encoding> encoding = encoding_for(name, shape, half);
   const LayerShape& s = encoding->shape();
   check_heads(q, "q", s.heads, s.head_dim, q);
@@ -88,6 +90,7 @@ std::tuple<Tensor, Tensor> encode(c10::string_view name, Shape shape, bool half,
 }
 
 Tensor attend(c10::string_view name, Shape shape, bool half, at::TensorList parameters, const Tensor& q, const Tensor& k, const Tensor& v, bool causal) {
+  const ops::NoAutocast exact;
   const std::shared_ptr<const Encoding> encoding = encoding_for(name, shape, half);
   const LayerShape& s = encoding->shape();
   check_heads(v, "v", s.kv_heads, s.head_dim, q);

@@ -139,9 +139,8 @@ template <class T> inline void rotate(const Forward<T>& p, int64_t first, int64_
     const int64_t batch = token / b.tokens, t = token % b.tokens;
     const int64_t place = batch * b.position_stride + t;
     turn_by_position(b, b.positions[place], angles);
-    C prior = 0;
-    if (p.coordinate.prior && (batch == 0 || b.position_stride)) p.coordinate.prior[place] = C(positional_prior(b.positions[place], b.length));
-    if (p.coordinate.alpha) prior = C(positional_prior(b.positions[place], b.length));
+    const C prior = p.coordinate.prior ? C(positional_prior(b.positions[place], b.length)) : C(0);
+    if (p.coordinate.prior && (batch == 0 || b.position_stride)) p.coordinate.prior[place] = prior;
     for (int64_t h = 0; h < b.k_heads; ++h) {
       if (p.coordinate.logit) {
         const C logit = p.coordinate.logit[token * b.k_heads + h];

@@ -13,6 +13,7 @@
 namespace darope::ops {
 
 Tensor project(const Tensor& x, const Tensor& w) {
+  const NoAutocast exact;
   const at::ScalarType type = compute_type(x.scalar_type());
   return at::matmul(x.to(type), w.to(type).t());
 }

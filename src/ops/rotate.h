@@ -1,5 +1,6 @@
 #pragma once
 #include <ATen/core/Tensor.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include <optional>
 #include <tuple>
@@ -26,6 +27,11 @@ Learned rotate_learned(const Tensor& q, const Tensor& k, const Tensor& x, const 
 
 // float for everything below double: the type in which angles, logits and sums are formed.
 inline at::ScalarType compute_type(at::ScalarType t) { return t == at::kDouble ? at::kDouble : at::kFloat; }
+
+// Autocast would turn the products inside an operator, whose type its kernel relies on, into bfloat16: while this lives it does not.
+struct NoAutocast : c10::impl::ExcludeDispatchKeyGuard {
+  NoAutocast() : ExcludeDispatchKeyGuard(c10::autocast_dispatch_keyset) {}
+};
 
 // w . x for every token and head in the compute type: [B, T, D] x [H, D] -> [B, T, H].
 Tensor project(const Tensor& x, const Tensor& w);

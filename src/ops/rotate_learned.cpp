@@ -13,6 +13,7 @@
 namespace darope::ops {
 
 Tensor fused_logit(const Tensor& x, const Tensor& w, const std::optional<Tensor>& shift) {
+  const NoAutocast exact;
   Tensor logit;
   if (x.is_cuda() && x.scalar_type() != at::kFloat && x.scalar_type() != at::kDouble)      // low-precision operands, float sums and result
     logit = at::mm(x.flatten(0, 1), w.to(x.scalar_type()).t(), at::kFloat).view({x.size(0), x.size(1), w.size(0)});
@@ -23,6 +24,7 @@ Tensor fused_logit(const Tensor& x, const Tensor& w, const std::optional<Tensor>
 
 LearnedGrads from_logit_grad(const Tensor& dq, const Tensor& dk, const Tensor& dlogit, const Tensor& x, const Tensor& w,
                              const std::optional<Tensor>& alpha, const Tensor& prior) {
+  const NoAutocast exact;
   const bool per_band = dlogit.dim() == 4;
   const Tensor shift = per_band ? dlogit.sum(-1) : dlogit;                                 // [B, T, Hk]
   const bool low = x.is_cuda() && x.scalar_type() != at::kDouble;                          // let the tensor cores take x as it is
