@@ -69,9 +69,8 @@ template <class T> struct Backward {
   Compute<T>* logit_grad = nullptr;             // like share
 };
 
-// Tokens first .. last-1 of the B*T tokens. T is double, float or bfloat16.
-template <class T> void rotate_cpu(const Forward<T>&, int64_t first, int64_t last);
-template <class T> void rotate_cpu(const Backward<T>&, int64_t first, int64_t last);
+// Tokens first .. last-1 of the B*T tokens. P is Forward or Backward of double, float or bfloat16.
+template <class P> void rotate_cpu(const P&, int64_t first, int64_t last);
 
 // All tokens, on a CUDA stream (a cudaStream_t); float16 too. Launches, and does not wait.
 template <class T> void rotate_cuda(const Forward<T>&, void* stream);

@@ -33,12 +33,21 @@ inline Tensor readable(const Tensor& x) { return x.stride(3) == 1 ? x : x.contig
 inline Tensor contiguous_like(const Tensor& x) { return at::empty(x.sizes(), x.options()); }
 template <class C> C* data(const Tensor& x) { return x.defined() && x.numel() ? static_cast<C*>(const_cast<void*>(x.const_data_ptr())) : nullptr; }
 
-// The CPU's launch: enough tokens a task to outweigh starting it.
-template <class P> void run_cpu(const P& p) {
-  const int64_t per_token = p.bands.count * (p.bands.q_heads + p.bands.k_heads);
-  at::parallel_for(0, p.bands.batch * p.bands.tokens, std::max<int64_t>(1, 16384 / per_token),
-                   [&](int64_t first, int64_t last) { kernels::rotate_cpu(p, first, last); });
+// The CPU's launch: the tokens in equal parts, one a thread, as long as a part outweighs starting it. Which token is in which
+// part depends on the number of threads alone, so sums over parts are the same in every run.
+inline int64_t parts(const kernels::Bands& b) {
+  const int64_t work = b.batch * b.tokens * b.count * (b.q_heads + b.k_heads);
+  return std::clamp<int64_t>(work / 16384, 1, at::get_num_threads());
 }
+template <class F> void in_parts(const kernels::Bands& b, F&& run) {
+  const int64_t tokens = b.batch * b.tokens, count = parts(b), each = (tokens + count - 1) / count;
+  at::parallel_for(0, count, 1, [&](int64_t first, int64_t last) {
+    for (int64_t part = first; part < last; ++part) run(part, std::min(tokens, part * each), std::min(tokens, (part + 1) * each));
+  });
+}
+constexpr auto run_cpu = [](const auto& p) {
+  in_parts(p.bands, [&](int64_t, int64_t first, int64_t last) { kernels::rotate_cpu(p, first, last); });
+};
 
 inline kernels::Bands make_bands(const Tensor& q, const Tensor& k, const Tensor& positions, at::ArrayRef<double> theta, int64_t fast, bool half) {
   kernels::Bands b;

@@ -18,7 +18,7 @@ using torch::autograd::variable_list;
 std::tuple<Tensor, Tensor> rotate_cpu(const Tensor& q, const Tensor& k, const Tensor& positions, at::ArrayRef<double> theta, double scale, bool half) {
   check_rotate(q, k, positions, theta);
   if (q.scalar_type() == at::kHalf) return plain::rotate(q, k, positions, theta, scale, half);
-  return rotate_with<double, float, kernels::bfloat16>([](const auto& p) { run_cpu(p); }, q, k, positions, theta, scale, half);
+  return rotate_with<double, float, kernels::bfloat16>(run_cpu, q, k, positions, theta, scale, half);
 }
 
 std::tuple<Tensor, Tensor> rotate_plain(const Tensor& q, const Tensor& k, const Tensor& positions, at::ArrayRef<double> theta, double scale, bool half) {

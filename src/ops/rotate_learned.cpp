@@ -9,7 +9,8 @@
 #include "ops/launch.h"
 #include "ops/plain.h"
 
-// torch.ops.darope.rotate_learned and its gradient: schemas in library.cpp, CUDA kernels in cuda.cpp, everything else here.
+// torch.ops.darope.rotate_learned and its gradient: schemas in library.cpp, the CPU's kernels in
+// rotate_learned_cpu.cpp, CUDA's in cuda.cpp, everything else here.
 namespace darope::ops {
 
 Tensor fused_logit(const Tensor& x, const Tensor& w, const std::optional<Tensor>& shift) {
@@ -35,31 +36,26 @@ LearnedGrads from_logit_grad(const Tensor& dq, const Tensor& dk, const Tensor& d
   return {dq, dk, dx.view(x.sizes()).to(x.scalar_type()), dw.to(w.scalar_type()), dalpha, per_band ? shift : shift.clone()};
 }
 
-namespace {
-
-using torch::autograd::AutogradContext;
-using torch::autograd::variable_list;
-using Outputs = std::tuple<Tensor, Tensor, Tensor, Tensor>;
-using Maybe = std::optional<Tensor>;
-
-Outputs learned_plain(const Tensor& q, const Tensor& k, const Tensor& x, const Tensor& w, const Maybe& alpha, const Maybe& shift, const Tensor& positions,
+LearnedOutputs learned_plain(const Tensor& q, const Tensor& k, const Tensor& x, const Tensor& w, const std::optional<Tensor>& alpha, const std::optional<Tensor>& shift, const Tensor& positions,
                       at::ArrayRef<double> theta, int64_t fast, double length, bool half) {
   check_rotate(q, k, positions, theta);
   check_learned(q, k, x, w, alpha, shift, fast, theta);
   return plain::rotate_learned(q, k, x, w, alpha, shift, positions, theta, fast, length, half);
 }
 
-Outputs learned_cpu(const Tensor& q, const Tensor& k, const Tensor& x, const Tensor& w, const Maybe& alpha, const Maybe& shift, const Tensor& positions,
-                    at::ArrayRef<double> theta, int64_t fast, double length, bool half) {
-  if (q.scalar_type() == at::kHalf) return learned_plain(q, k, x, w, alpha, shift, positions, theta, fast, length, half);
-  check_rotate(q, k, positions, theta);
-  check_learned(q, k, x, w, alpha, shift, fast, theta);
-  const Tensor logit = fused_logit(x, w, shift);
-  return rotate_learned_with<double, float, kernels::bfloat16>([](const auto& p) { run_cpu(p); }, q, k, logit, alpha ? alpha->to(logit.scalar_type()).contiguous() : Tensor(),
-                                                               positions, theta, fast, length, half);
+LearnedGrads learned_backward_plain(const Tensor& q_grad, const Tensor& k_grad, const Tensor& q, const Tensor& k, const Tensor& x, const Tensor& w, const std::optional<Tensor>& alpha,
+                            const Tensor& share, const Tensor& prior, const Tensor& positions, at::ArrayRef<double> theta, int64_t fast, double length, bool half) {
+  const auto [dq, dk, dlogit] = plain::rotate_learned_backward(q_grad, k_grad, q, k, share, positions, theta, fast, length, half);
+  return from_logit_grad(dq, dk, dlogit, x, w, alpha, prior);
 }
 
-Outputs learned_meta(const Tensor& q, const Tensor& k, const Tensor& x, const Tensor& w, const Maybe& alpha, const Maybe& shift, const Tensor& positions,
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+using Maybe = std::optional<Tensor>;
+
+LearnedOutputs learned_meta(const Tensor& q, const Tensor& k, const Tensor& x, const Tensor& w, const Maybe& alpha, const Maybe& shift, const Tensor& positions,
                      at::ArrayRef<double> theta, int64_t fast, double, bool) {
   check_rotate(q, k, positions, theta);
   check_learned(q, k, x, w, alpha, shift, fast, theta);
@@ -68,20 +64,6 @@ Outputs learned_meta(const Tensor& q, const Tensor& k, const Tensor& x, const Te
   if (alpha && alpha->dim() == 2) shape.push_back(int64_t(theta.size()) - fast);
   return {at::empty_symint(q.sym_sizes(), q.options()), at::empty_symint(k.sym_sizes(), k.options()), at::empty_symint(shape, options),
           at::empty_symint(positions.sym_sizes(), options)};
-}
-
-LearnedGrads backward_plain(const Tensor& q_grad, const Tensor& k_grad, const Tensor& q, const Tensor& k, const Tensor& x, const Tensor& w, const Maybe& alpha,
-                            const Tensor& share, const Tensor& prior, const Tensor& positions, at::ArrayRef<double> theta, int64_t fast, double length, bool half) {
-  const auto [dq, dk, dlogit] = plain::rotate_learned_backward(q_grad, k_grad, q, k, share, positions, theta, fast, length, half);
-  return from_logit_grad(dq, dk, dlogit, x, w, alpha, prior);
-}
-
-LearnedGrads backward_cpu(const Tensor& q_grad, const Tensor& k_grad, const Tensor& q, const Tensor& k, const Tensor& x, const Tensor& w, const Maybe& alpha,
-                          const Tensor& share, const Tensor& prior, const Tensor& positions, at::ArrayRef<double> theta, int64_t fast, double length, bool half) {
-  if (q_grad.scalar_type() == at::kHalf) return backward_plain(q_grad, k_grad, q, k, x, w, alpha, share, prior, positions, theta, fast, length, half);
-  const auto [dq, dk, dlogit] = rotate_learned_backward_with<double, float, kernels::bfloat16>([](const auto& p) { run_cpu(p); }, q_grad, k_grad, q, k, share, positions,
-                                                                                               theta, fast, length, half);
-  return from_logit_grad(dq, dk, dlogit, x, w, alpha, prior);
 }
 
 LearnedGrads backward_meta(const Tensor& q_grad, const Tensor& k_grad, const Tensor&, const Tensor&, const Tensor& x, const Tensor& w, const Maybe& alpha, const Tensor& share,
@@ -129,7 +111,7 @@ class RotateLearned : public torch::autograd::Function<RotateLearned> {
   }
 };
 
-Outputs learned_autograd(const Tensor& q, const Tensor& k, const Tensor& x, const Tensor& w, const Maybe& alpha, const Maybe& shift, const Tensor& positions,
+LearnedOutputs learned_autograd(const Tensor& q, const Tensor& k, const Tensor& x, const Tensor& w, const Maybe& alpha, const Maybe& shift, const Tensor& positions,
                          at::ArrayRef<double> theta, int64_t fast, double length, bool half) {
   const variable_list out = RotateLearned::apply(q, k, x, w, alpha, shift, positions, theta.vec(), fast, length, half);
   return {out[0], out[1], out[2], out[3]};
@@ -140,19 +122,15 @@ Outputs learned_autograd(const Tensor& q, const Tensor& k, const Tensor& x, cons
 Learned rotate_learned(const Tensor& q, const Tensor& k, const Tensor& x, const Tensor& w, const Maybe& alpha, const Maybe& shift, const Tensor& positions,
                        at::ArrayRef<double> theta, int64_t fast, double length, bool half) {
   static const auto op = c10::Dispatcher::singleton().findSchemaOrThrow("darope::rotate_learned", "")
-                             .typed<Outputs(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Maybe&, const Maybe&, const Tensor&, at::ArrayRef<double>,
+                             .typed<LearnedOutputs(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Maybe&, const Maybe&, const Tensor&, at::ArrayRef<double>,
                                             int64_t, double, bool)>();
   auto [q_out, k_out, share, prior] = op.call(q, k, x, w, alpha, shift, positions, theta, fast, length, half);
   return {q_out, k_out, share, prior};
 }
 
-TORCH_LIBRARY_IMPL(darope, CPU, m) {
-  m.impl("rotate_learned", learned_cpu);
-  m.impl("rotate_learned_backward", backward_cpu);
-}
 TORCH_LIBRARY_IMPL(darope, CompositeExplicitAutograd, m) {
   m.impl("rotate_learned", learned_plain);
-  m.impl("rotate_learned_backward", backward_plain);
+  m.impl("rotate_learned_backward", learned_backward_plain);
 }
 TORCH_LIBRARY_IMPL(darope, Meta, m) {
   m.impl("rotate_learned", learned_meta);

@@ -1,0 +1,68 @@
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/project.h"
+#include "kernels/rotate.h"
+
+// One build serves every CPU: *_simd.cpp are compiled for each of these instruction sets, and the machine's best is taken.
+namespace darope::kernels {
+
+#define DAROPE_DECLARE(isa, T)                                                                                                      \
+  namespace isa {                                                                                                                   \
+  void rotate(const Forward<T>&, int64_t, int64_t);                                                                                 \
+  void rotate(const Backward<T>&, int64_t, int64_t);                                                                                \
+  void project(const Projection<T>&, Compute<T>*, int64_t, int64_t);                                                                \
+  void project_backward(const Projection<T>&, const Compute<T>*, T*, Compute<T>*, int64_t, int64_t);                                \
+  }
+#ifdef __x86_64__
+#define DAROPE_EACH(T) DAROPE_DECLARE(baseline, T) DAROPE_DECLARE(x86_64_v3, T) DAROPE_DECLARE(x86_64_v4, T)
+#define DAROPE_BEST(function) {x86_64_v4::function, x86_64_v3::function, baseline::function}
+#else
+#define DAROPE_EACH(T) DAROPE_DECLARE(baseline, T)
+#define DAROPE_BEST(function) {baseline::function}
+#endif
+DAROPE_EACH(double)
+DAROPE_EACH(float)
+DAROPE_EACH(bfloat16)
+
+// A function compiled for several instruction sets, the most demanding first.
+template <class... Arguments> struct Best {
+  void (*run)(Arguments...);
+#ifdef __x86_64__
+  Best(void (*v4)(Arguments...), void (*v3)(Arguments...), void (*baseline)(Arguments...))
+      : run(__builtin_cpu_supports("x86-64-v4") ? v4 : __builtin_cpu_supports("x86-64-v3") ? v3 : baseline) {}
+#else
+  Best(void (*baseline)(Arguments...)) : run(baseline) {}
+#endif
+};
+
+template <class P> void rotate_cpu(const P& p, int64_t first, int64_t last) {
+  static const Best<const P&, int64_t, int64_t> best DAROPE_BEST(rotate);
+  best.run(p, first, last);
+}
+
+template <class T> void project_cpu(const Projection<T>& p, Compute<T>* logit, int64_t first, int64_t last) {
+  static const Best<const Projection<T>&, Compute<T>*, int64_t, int64_t> best DAROPE_BEST(project);
+  best.run(p, logit, first, last);
+}
+
+template <class T> void project_backward_cpu(const Projection<T>& p, const Compute<T>* logit_grad, T* x_grad, Compute<T>* w_grad, int64_t first, int64_t last) {
+  static const Best<const Projection<T>&, const Compute<T>*, T*, Compute<T>*, int64_t, int64_t> best DAROPE_BEST(project_backward);
+  best.run(p, logit_grad, x_grad, w_grad, first, last);
+}
+
+#define DAROPE_INSTANTIATE(T)                                                                         \
+  template void rotate_cpu(const Forward<T>&, int64_t, int64_t);                                      \
+  template void rotate_cpu(const Backward<T>&, int64_t, int64_t);                                     \
+  template void project_cpu(const Projection<T>&, Compute<T>*, int64_t, int64_t);                     \
+  template void project_backward_cpu(const Projection<T>&, const Compute<T>*, T*, Compute<T>*, int64_t, int64_t);
+DAROPE_INSTANTIATE(double)
+DAROPE_INSTANTIATE(float)
+DAROPE_INSTANTIATE(bfloat16)
+
+double positional_prior(double position, double length) {
+  const double m = std::clamp(position + 0.5, 1e-6 * length, (1 - 1e-6) * length);
+  return std::log(m / (length - m));
+}
+
+}  // namespace darope::kernels

@@ -1,0 +1,65 @@
+#pragma once
+#include <cstdint>
+#include <cstring>
+
+#include "kernels/rotate.h"
+
+// Sixteen numbers at a time, in the compiler's own vector extension. For files that are compiled once per instruction set
+// and linked together: everything here has internal linkage, or the linker would keep one copy for all of them.
+namespace darope::kernels {
+namespace {
+
+constexpr int64_t kLanes = 16;
+template <class C> struct Pack {
+  typedef C type __attribute__((vector_size(kLanes * sizeof(C))));
+};
+template <class C> using Vector = typename Pack<C>::type;
+using Floats = Vector<float>;
+using Ints = Vector<int32_t>;
+using Words = Vector<uint32_t>;
+
+// The first n of sixteen elements, zeros behind them; all sixteen when n is larger. The rare part has a function of its own,
+// since a vector whose address is taken would live in memory.
+template <class T> [[gnu::noinline]] Vector<T> read_part(const T* from, int64_t n) {
+  Vector<T> out = {};
+  if (n > 0) std::memcpy(&out, from, size_t(n) * sizeof(T));
+  return out;
+}
+template <class T> [[gnu::noinline]] void write_part(T* to, Vector<T> x, int64_t n) {
+  if (n > 0) std::memcpy(to, &x, size_t(n) * sizeof(T));
+}
+template <class T> inline Vector<T> read(const T* from, int64_t n) {
+  if (n < kLanes) [[unlikely]] return read_part(from, n);
+  Vector<T> out;
+  std::memcpy(&out, from, sizeof out);
+  return out;
+}
+template <class T> inline void write(T* to, const Vector<T>& x, int64_t n) {
+  if (n < kLanes) [[unlikely]] write_part<T>(to, x, n);
+  else std::memcpy(to, &x, sizeof x);
+}
+
+inline Vector<double> load(const double* from, int64_t n) { return read(from, n); }
+inline Floats load(const float* from, int64_t n) { return read(from, n); }
+inline Floats load(const bfloat16* from, int64_t n) {
+  const auto bits = read(reinterpret_cast<const uint16_t*>(from), n);
+  return Floats(__builtin_convertvector(bits, Words) << 16);
+}
+
+inline void store(double* to, const Vector<double>& x, int64_t n) { write(to, x, n); }
+inline void store(float* to, const Floats& x, int64_t n) { write(to, x, n); }
+inline void store(bfloat16* to, const Floats& x, int64_t n) {                // round to nearest even; NaN stays NaN
+  const Words u = Words(x), rounded = (u + 0x7FFF + ((u >> 16) & 1)) >> 16;
+  const Words bits = Ints(u & 0x7FFFFFFF) > 0x7F800000 ? Words{} + 0x7FC0 : rounded;
+  write(reinterpret_cast<uint16_t*>(to), __builtin_convertvector(bits, Vector<uint16_t>), n);
+}
+
+template <class C> inline C sum(const Vector<C>& x) {
+  auto a = x + __builtin_shufflevector(x, x, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7);
+  a += __builtin_shufflevector(a, a, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11);
+  a += __builtin_shufflevector(a, a, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13);
+  return a[0] + a[1];
+}
+
+}  // namespace
+}  // namespace darope::kernels
