@@ -28,6 +28,7 @@ int main(int argc, char** argv) {
   add_bands(app);
   add_compare(app);
   add_train(app);
+  add_data(app);
   add_tasks(app);
   add_report(app);
   add_doctor(app);

@@ -9,6 +9,7 @@ void add_encodings(CLI::App& app);
 void add_bands(CLI::App& app);
 void add_compare(CLI::App& app);
 void add_train(CLI::App& app);
+void add_data(CLI::App& app);
 void add_tasks(CLI::App& app);
 void add_report(CLI::App& app);
 void add_doctor(CLI::App& app);

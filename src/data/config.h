@@ -14,9 +14,9 @@ struct LengthsConfig {
   }
 };
 
-// Where sequences come from: a synthetic task, or a file of tokens or text.
+// Where sequences come from: a synthetic task, a file of tokens or text, or a prepared dataset.
 struct DataConfig {
-  std::string task, path;
+  std::string task, path, root_dir;
   int64_t batch_size = 16, seq_len = 256;
   LengthsConfig lengths;
   int64_t test_examples = 256, test_seed = 1;
@@ -25,6 +25,7 @@ struct DataConfig {
   void fields(auto&& visit) {
     visit("task", task, "a synthetic task ('darope tasks' lists them)");
     visit("path", path, "a file of tokens or text: .bin .npy .txt .jsonl(.gz|.zst)");
+    visit("root_dir", root_dir, "the folder of a dataset that 'darope data prepare' made");
     visit("batch_size", batch_size, "sequences in a batch");
     visit("seq_len", seq_len, "tokens in a sequence");
     visit("lengths", lengths, "");

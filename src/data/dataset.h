@@ -40,6 +40,7 @@ struct Dataset {
   double chance = 0, true_chance = 0;     // of accuracy
   std::shared_ptr<const TrainStream> train;
   std::vector<TestLength> tests = {};
+  std::shared_ptr<const TestSet> validation = nullptr;      // for choosing a checkpoint; null where the data keeps none apart
 };
 
 }  // namespace darope

@@ -17,7 +17,8 @@ void add(Sha256& hash, const Batch& batch) {
 }  // namespace
 
 Dataset open_dataset(const DataConfig& config, uint64_t seed, int64_t batches) {
-  if (config.task.empty() == config.path.empty()) throw Error("give either data.task, a synthetic task, or data.path, a file to learn from");
+  if (int(config.task.empty()) + int(config.path.empty()) + int(config.root_dir.empty()) != 2)
+    throw Error("give one of data.task, a synthetic task, data.path, a file to learn from, and data.root_dir, a prepared dataset");
   const auto at_least = [](const char* key, int64_t value, int64_t least) {
     if (value < least) throw Error(fmt::format("data.{} is {}: it must be at least {}", key, value, least));
   };
@@ -25,7 +26,15 @@ Dataset open_dataset(const DataConfig& config, uint64_t seed, int64_t batches) {
   at_least("seq_len", config.seq_len, 2);
   at_least("test_examples", config.test_examples, 1);
   at_least("test_seed", config.test_seed, 0);
+  if (!config.root_dir.empty()) return open_prepared(config, seed);
   return config.path.empty() ? open_task(config, seed, batches) : open_token_file(config, seed);
+}
+
+std::string dataset_name(const DataConfig& config) {
+  if (!config.task.empty()) return config.task;
+  if (!config.path.empty()) return std::filesystem::path(config.path).stem().stem().string();
+  const std::filesystem::path folder = config.root_dir;
+  return (folder.has_filename() ? folder : folder.parent_path()).filename().string();       // with or without a slash behind it
 }
 
 std::string data_hash(const Dataset& data, int64_t batches) {

@@ -8,6 +8,9 @@ namespace darope {
 Dataset open_dataset(const DataConfig& config, uint64_t seed, int64_t batches);
 Dataset open_task(const DataConfig& config, uint64_t seed, int64_t batches);
 Dataset open_token_file(const DataConfig& config, uint64_t seed);
+Dataset open_prepared(const DataConfig& config, uint64_t seed);
+
+std::string dataset_name(const DataConfig& config);        // the task, or the name of the file or folder
 
 // A hash that two runs share if they read the same batches in the same order and are tested on the same examples; it looks at
 // the first, middle and last batches and the first test examples.

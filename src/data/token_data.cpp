@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <filesystem>
 
 #include "base/error.h"
 #include "base/random.h"
@@ -78,7 +77,7 @@ Dataset open_token_file(const DataConfig& config, uint64_t seed) {
     throw Error(fmt::format("{} has {} tokens: too few for a test set of {} windows of {} in its last {:g} %; "
                             "give a longer file or a smaller data.seq_len",
                             config.path, source->size(), kFewestWindows, config.seq_len, 100 * config.test_share));
-  Dataset out{.name = std::filesystem::path(config.path).stem().stem().string(), .family = "file", .vocabulary = source->vocabulary(),
+  Dataset out{.name = dataset_name(config), .family = "file", .vocabulary = source->vocabulary(),
               .measure = Measure::nll,
               .train = std::make_shared<TokenStream>(source, test_begin, config.batch_size, config.seq_len, seed)};
   for (const int64_t multiple : {1, 2, 8}) {

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "data/open.h"
 #include "encodings/encoding.h"
 
 namespace darope {
@@ -30,8 +31,9 @@ std::vector<RunConfig> make_plan(const CompareConfig& config) {
   if (config.seeds < 1) throw Error(fmt::format("seeds is {}: at least 1 is needed", config.seeds));
   if (config.dump_dir.empty()) throw Error("dump_dir is empty: give the folder of this comparison, or --out");
   check_list("encodings", config.encodings);
-  const bool file = !config.data.path.empty();
-  if (file && !config.tasks.empty()) throw Error("tasks and data.path are both given: compare on tasks or on a file");
+  const bool file = !config.data.path.empty() || !config.data.root_dir.empty();
+  if (file && !config.tasks.empty())
+    throw Error("tasks are given beside data.path or data.root_dir: compare on tasks, on a file or on a prepared dataset");
   if (!file) check_list("tasks", config.tasks);
   std::vector<RunConfig> plan;
   for (int64_t i = 0; i < config.seeds; ++i)
@@ -41,8 +43,7 @@ std::vector<RunConfig> make_plan(const CompareConfig& config) {
         run.data.task = task;
         run.model.encoding = encoding;
         run.seed = run.model.seed = config.seed + i;
-        const std::string dataset = file ? std::filesystem::path(config.data.path).stem().stem().string() : task;
-        run.name = fmt::format("{}-{}-s{}", file_name(dataset), file_name(encoding), run.seed);
+        run.name = fmt::format("{}-{}-s{}", file_name(dataset_name(run.data)), file_name(encoding), run.seed);
         run.dump_dir = (std::filesystem::path(config.dump_dir) / "runs" / run.name).string();
         plan.push_back(resolve(run));
       }

@@ -9,7 +9,7 @@ struct CompareConfig : RunConfig {
   int64_t seeds = 3, jobs = 0;
 
   void fields(auto&& visit) {
-    visit("tasks", tasks, "synthetic tasks; empty where data.path names a file");
+    visit("tasks", tasks, "synthetic tasks; empty where data.path or data.root_dir is given");
     visit("encodings", encodings, "with their options: rope:base=10000");
     visit("seeds", seeds, "runs of each encoding; each has its own start and data order, the same for all encodings");
     visit("jobs", jobs, "runs side by side; 0: one for each core with one thread each, on a GPU one");

@@ -15,9 +15,9 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/progress.h"
 #include "base/signals.h"
 #include "experiments/compare.h"
-#include "train/progress.h"
 
 namespace darope {
 namespace {

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/progress.h"
 #include "base/random.h"
 #include "base/signals.h"
 #include "base/tensorboard.h"
@@ -17,7 +18,6 @@
 #include "train/checkpoint_dir.h"
 #include "train/metrics.h"
 #include "train/optimizer.h"
-#include "train/progress.h"
 
 namespace darope {
 namespace {

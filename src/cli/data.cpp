@@ -1,0 +1,133 @@
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/signals.h"
+#include "cli/verbs.h"
+#include "data/prepared/audit.h"
+#include "data/prepared/preparation.h"
+
+namespace darope {
+namespace {
+
+struct Settings {
+  std::string kind, folder, split = "test";
+  PrepareRequest request;
+  int64_t seed = 0, index = 0, count = 1;
+  bool strict = false, json = false;
+};
+
+std::string list_of_kinds() {
+  std::string out;
+  for (const Kind& kind : all_kinds()) out += fmt::format("\n  {:<10} {}", kind.name, kind.source);
+  return out;
+}
+
+void print_counts(const Manifest& manifest) {
+  fmt::print("{:<12} {:>9} {:>10} {:>12} {:>9} {:>9}\n", "split", "items", "sequences", "values", "shortest", "longest");
+  for (const std::string_view name : kSplitNames) {
+    const SplitFacts& split = manifest[find_split(name)];
+    fmt::print("{:<12} {:>9} {:>10} {:>12} {:>9} {:>9}\n", name, split.items.size(), split.sequences, split.values, split.shortest,
+               split.longest);
+  }
+  fmt::print("{}, vocabulary {}\n", manifest.kind, manifest.vocabulary);
+}
+
+void prepare(Settings s) {
+  if (s.seed < 0) throw Error(fmt::format("--seed {}: a seed is a whole number of at least 0", s.seed));
+  s.request.seed = uint64_t(s.seed);
+  const Kind& kind = find_kind(s.kind);
+  watch_signals();
+  Preparation out(kind, s.request);
+  kind.prepare(s.request, out);
+  const Manifest manifest = out.finish();
+  print_counts(manifest);
+  for (const Skipped& each : manifest.skipped)
+    fmt::print(stderr, "skipped {}{}: {}\n", each.name, each.offset ? fmt::format(", byte {}", *each.offset) : "", each.reason);
+  if (s.strict && !manifest.skipped.empty())
+    throw Error(fmt::format("{} skipped, as manifest.json in {} lists; --strict asked for none", manifest.skipped.size(),
+                            s.request.out.string()), kCheckFailed);
+}
+
+void inspect(const Settings& s) {
+  const PreparedData data(s.folder);
+  const Split split = find_split(s.split);
+  if (s.count < 1) throw Error(fmt::format("--count {}: at least one sequence must be asked for", s.count));
+  if (s.index < 0 || s.index >= data[split].size())
+    throw Error(fmt::format("--index {}: {} has sequences 0 to {}", s.index, s.split, data[split].size() - 1));
+  std::vector<const std::string*> item_of;                       // by sequence
+  for (const Item& item : data.manifest[split].items) item_of.insert(item_of.end(), size_t(item.sequences), &item.id);
+  for (int64_t i = s.index; i < std::min(s.index + s.count, data[split].size()); ++i) {
+    const Tokens stored = data[split].read(i);
+    fmt::print("{} {} ({}), {} values\n{}", s.split, i, *item_of.at(size_t(i)), stored.size(), data.kind.show(stored));
+  }
+}
+
+nlohmann::ordered_json json_of(const Audit& audit, const Manifest& manifest) {
+  nlohmann::ordered_json splits;
+  for (size_t i = 0; i < audit.splits.size(); ++i) {
+    const SplitAudit& split = audit.splits[i];
+    nlohmann::ordered_json& row = splits[std::string(kSplitNames[i])];
+    row = {{"items", split.items}, {"sequences", split.sequences}, {"values", split.values}, {"distinct_values", split.distinct_values},
+           {"repeats", split.repeats}};
+    if (Split(i) != Split::train)
+      row.update({{"sequences_in_train", split.sequences_in_train}, {"runs", split.runs}, {"runs_in_train", split.runs_in_train}});
+  }
+  return {{"kind", manifest.kind}, {"vocabulary", manifest.vocabulary}, {"run", Audit::kRun}, {"splits", splits},
+          {"damaged", audit.damaged}, {"items_twice", audit.items_twice}, {"skipped", manifest.skipped.size()}};
+}
+
+void print_audit(const Audit& audit, const Manifest& manifest) {
+  fmt::print("{:<12} {:>7} {:>10} {:>12} {:>9} {:>8} {:>17} {:>20}\n", "split", "items", "sequences", "values", "distinct", "repeats",
+             "seen in train", fmt::format("runs of {} in train", Audit::kRun));
+  for (size_t i = 0; i < audit.splits.size(); ++i) {
+    const SplitAudit& split = audit.splits[i];
+    const bool train = Split(i) == Split::train;
+    fmt::print("{:<12} {:>7} {:>10} {:>12} {:>9} {:>8} {:>17} {:>20}\n", kSplitNames[i], split.items, split.sequences, split.values,
+               split.distinct_values, split.repeats, train ? "" : std::to_string(split.sequences_in_train),
+               train ? "" : fmt::format("{} of {}", split.runs_in_train, split.runs));
+  }
+  fmt::print("{}, vocabulary {}; {} skipped in preparing; {}\n", manifest.kind, manifest.vocabulary, manifest.skipped.size(),
+             audit.damaged.empty() ? "every hash is the manifest's" : "damaged files");
+}
+
+void audit_verb(const Settings& s) {
+  watch_signals();
+  const Audit found = audit(s.folder);
+  const Manifest manifest = read_manifest(s.folder);
+  if (s.json) fmt::print("{}\n", json_of(found, manifest).dump(1));
+  else print_audit(found, manifest);
+  std::string wrong;
+  for (const std::string& file : found.damaged) wrong += fmt::format("{}{} is not what was prepared", wrong.empty() ? "" : ", ", file);
+  for (const std::string& item : found.items_twice) wrong += fmt::format("{}{} is in two splits", wrong.empty() ? "" : ", ", item);
+  if (!wrong.empty()) throw Error(fmt::format("{}: {}; prepare the data again", s.folder, wrong), kCheckFailed);
+}
+
+}  // namespace
+
+void add_data(CLI::App& app) {
+  auto s = std::make_shared<Settings>();
+  CLI::App* data = app.add_subcommand("data", "music, genomes and signals: prepare, inspect, audit");
+  data->require_subcommand(1);
+
+  CLI::App* verb = data->add_subcommand("prepare", "make a dataset out of published or own files; the kinds:" + list_of_kinds());
+  verb->add_option("KIND", s->kind, "what the files are")->required();
+  verb->add_option("SOURCE", s->request.source, "the file or folder to read")->required();
+  verb->add_option("--out", s->request.out, "folder of the new dataset")->required();
+  verb->add_option("--seed", s->seed, "of the split, where the publisher gives none")->capture_default_str();
+  verb->add_flag("--strict", s->strict, "end with exit code 3 if anything was skipped");
+  verb->callback([s] { prepare(*s); });
+
+  verb = data->add_subcommand("inspect", "show sequences as notes, events, bases or a signal");
+  verb->add_option("DIR", s->folder, "a prepared dataset")->required();
+  verb->add_option("--split", s->split, "train, validation or test")->capture_default_str();
+  verb->add_option("--index", s->index, "the first to show")->capture_default_str();
+  verb->add_option("--count", s->count, "how many")->capture_default_str();
+  verb->callback([s] { inspect(*s); });
+
+  verb = data->add_subcommand("audit", "check the hashes, count distinct values, repeats and what the splits share");
+  verb->add_option("DIR", s->folder, "a prepared dataset")->required();
+  verb->add_flag("--json", s->json, "print JSON");
+  verb->callback([s] { audit_verb(*s); });
+}
+
+}  // namespace darope

@@ -1,0 +1,36 @@
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/random.h"
+
+namespace darope {
+
+class Preparation;
+using Tokens = std::vector<int64_t>;
+
+struct PrepareRequest {
+  std::filesystem::path source, out;
+  uint64_t seed = 0;                                          // of the split, where the publisher gives none
+};
+
+// A kind of dataset: a file of its name, and a line in kinds.cpp.
+struct Kind {
+  std::string_view name, source;                              // what SOURCE should be
+  int64_t vocabulary;
+  void (*prepare)(const PrepareRequest& request, Preparation& out);
+  std::string (*show)(std::span<const int64_t> stored);       // a sequence for people, lines with their ends
+  // What a model reads of a stored sequence. Null: the values as they are stored. `random` is null in validation and test,
+  // else the stream of this one presentation, from which an augmentation is drawn.
+  Tokens (*present)(Tokens stored, Random* random) = nullptr;
+  int64_t stored_values = 0;                                  // 0: the vocabulary
+};
+
+const std::vector<Kind>& all_kinds();
+const Kind& find_kind(std::string_view name);
+
+}  // namespace darope

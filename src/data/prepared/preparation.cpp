@@ -1,0 +1,143 @@
+#include "data/prepared/preparation.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/signals.h"
+
+namespace darope {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kMark = ".darope-preparing";      // the folder is ours to remove
+constexpr int64_t kFewest = 3;                          // items, one for each split
+
+fs::path without_slash(const fs::path& path) { return path.has_filename() ? path : path.parent_path(); }
+
+void check_free(const fs::path& out) {
+  if (out.empty()) throw Error("--out is empty: give the folder of the new dataset");
+  if (fs::exists(out) && !(fs::is_directory(out) && fs::is_empty(out)))
+    throw Error(fmt::format("{} is there already: choose another --out, or remove it", out.string()));
+}
+
+}  // namespace
+
+Preparation::Preparation(const Kind& kind, const PrepareRequest& request)
+    : out_(without_slash(request.out)), folder_(out_.string() + ".preparing") {
+  check_free(out_);
+  if (fs::exists(folder_) && !fs::exists(folder_ / kMark))
+    throw Error(fmt::format("{} is in the way, and no preparation of this program: remove it, or choose another --out", folder_.string()));
+  make_directories(folder_);
+  lock_.emplace(folder_ / kMark, O_RDWR | O_CREAT);
+  if (::flock(lock_->get(), LOCK_EX | LOCK_NB) != 0)
+    throw Error(fmt::format("another process is preparing {}: wait for it, or choose another --out", out_.string()));
+  remove_file(folder_ / "manifest.json");                // of one that was killed just before its end
+
+  manifest_.kind = kind.name;
+  manifest_.vocabulary = kind.vocabulary;
+  manifest_.stored_values = kind.stored_values > 0 ? kind.stored_values : kind.vocabulary;
+  const bool wide = manifest_.stored_values > 256;
+  for (size_t i = 0; i < streams_.size(); ++i) {
+    const fs::path file = folder_ / kSplitNames[i];
+    streams_[i].reset(new Streams{NpyStream(file.string() + ".npy", wide ? "<u2" : "|u1", wide ? 2 : 1),
+                                  NpyStream(file.string() + ".starts.npy", "<i8", 8)});
+    const int64_t first = 0;
+    streams_[i]->starts.write(std::as_bytes(std::span(&first, 1)));
+  }
+}
+
+Preparation::~Preparation() {
+  if (finished_) return;
+  try {
+    remove_tree(folder_);
+  } catch (const Error&) {                              // what could not be removed bears the mark, and the next one will
+  }
+}
+
+void Preparation::expect(int64_t files) {
+  progress_.emplace("preparing", files, 0);
+  expected_ = files;
+  reached_ = 0;
+}
+
+void Preparation::advance(const std::string& name) {
+  throw_if_stopped();
+  if (progress_ && progress_->terminal()) progress_->show(reached_, name);
+  ++reached_;
+}
+
+void Preparation::add(Split split, const std::string& item, std::span<const uint16_t> sequence) {
+  SplitFacts& facts = manifest_[split];
+  Streams& streams = *streams_[size_t(split)];
+  const int64_t length = int64_t(sequence.size());
+  if (length < 2)
+    throw Error(fmt::format("{} has a sequence of {}: without a second value there is nothing to predict", item, length), kFailed);
+  if (*std::max_element(sequence.begin(), sequence.end()) >= manifest_.stored_values)
+    throw Error(fmt::format("{} has a value outside the {} of {}", item, manifest_.stored_values, manifest_.kind), kFailed);
+  if (manifest_.stored_values > 256) {
+    streams.values.write(std::as_bytes(sequence));
+  } else {
+    narrow_.assign(sequence.begin(), sequence.end());
+    streams.values.write(std::as_bytes(std::span(narrow_)));
+  }
+  facts.values += length;
+  streams.starts.write(std::as_bytes(std::span(&facts.values, 1)));
+  facts.shortest = facts.sequences == 0 ? length : std::min(facts.shortest, length);
+  facts.longest = std::max(facts.longest, length);
+  ++facts.sequences;
+  if (facts.items.empty() || facts.items.back().id != item) facts.items.push_back({item, 0});
+  ++facts.items.back().sequences;
+}
+
+void Preparation::source(const std::string& name, std::string_view bytes) {
+  manifest_.sources.push_back({name, int64_t(bytes.size()), sha256(bytes)});
+}
+
+void Preparation::skip(const std::string& name, const Error& reason) {
+  const auto* bad = dynamic_cast<const BadInput*>(&reason);
+  manifest_.skipped.push_back({name, reason.what(), bad ? std::optional(bad->offset()) : std::nullopt});
+}
+
+void Preparation::close(Split split) {
+  SplitFacts& facts = manifest_[split];
+  if (facts.sequences == 0) {
+    const std::vector<Skipped>& skipped = manifest_.skipped;
+    const std::string first = skipped.empty() ? "" : fmt::format("; {}: {}", skipped[0].name, skipped[0].reason);
+    throw Error(fmt::format("nothing is left for {} ({} skipped{}): give more, or sound, input", name_of(split), skipped.size(), first));
+  }
+  Streams& streams = *streams_[size_t(split)];
+  for (size_t i = 0; i < 2; ++i) {
+    NpyStream& stream = i == 0 ? streams.values : streams.starts;
+    stream.close();
+    facts.files[i] = {stream.path().filename().string(), size_of_file(stream.path()), sha256_of_file(stream.path())};
+  }
+}
+
+Manifest Preparation::finish() {
+  if (progress_ && progress_->terminal()) progress_->show(expected_, "");
+  for (const Split split : {Split::train, Split::validation, Split::test}) close(split);
+  write_file(folder_ / "manifest.json", to_json(manifest_));
+  remove_file(folder_ / kMark);
+  rename_path(folder_, out_);
+  finished_ = true;
+  return manifest_;
+}
+
+std::vector<Split> draw_splits(int64_t count, uint64_t seed) {
+  if (count < kFewest) throw Error(fmt::format("{} files are too few for three splits: give at least {}", count, kFewest));
+  std::vector<size_t> order(size_t(count), 0);
+  std::iota(order.begin(), order.end(), size_t{0});
+  Random random(seed, "prepare/split");
+  for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
+  const size_t share = std::max<size_t>(1, (order.size() + 10) / 20);
+  std::vector<Split> out(size_t(count), Split::train);
+  for (size_t i = 0; i < 2 * share; ++i) out[order[i]] = i < share ? Split::validation : Split::test;
+  return out;
+}
+
+}  // namespace darope

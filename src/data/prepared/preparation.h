@@ -1,0 +1,61 @@
+#pragma once
+#include <memory>
+#include <optional>
+
+#include "base/progress.h"
+#include "data/bad_input.h"
+#include "data/prepared/kind.h"
+#include "data/prepared/manifest.h"
+#include "data/prepared/npy_stream.h"
+
+namespace darope {
+
+// A dataset in the making. Everything goes to OUT.preparing and is renamed to OUT by finish(); before that nothing at OUT looks
+// like a dataset, and without finish() nothing is left. A preparation that was killed is begun anew by the next one.
+// Sequences go straight to the disk: memory grows with the number of items, not with what they hold.
+class Preparation {
+ public:
+  Preparation(const Kind& kind, const PrepareRequest& request);
+  ~Preparation();
+
+  void expect(int64_t files);                                 // for the progress bar
+  void advance(const std::string& name);                      // one of them is next; stops here on a signal
+  void add(Split split, const std::string& item, std::span<const uint16_t> sequence);      // sequences of one item follow each other
+  void source(const std::string& name, std::string_view bytes);
+  void skip(const std::string& name, const Error& reason);
+  void option(const std::string& key, nlohmann::ordered_json value) { manifest_.options[key] = std::move(value); }
+  void fact(const std::string& key, nlohmann::ordered_json value) { manifest_.facts[key] = std::move(value); }
+  Manifest finish();                                          // an Error where a split has remained empty
+
+ private:
+  struct Streams {
+    NpyStream values, starts;
+  };
+  void close(Split split);
+
+  std::filesystem::path out_, folder_;
+  Manifest manifest_;
+  std::optional<Descriptor> lock_;                            // held while this process writes there
+  std::array<std::unique_ptr<Streams>, 3> streams_;
+  std::vector<uint8_t> narrow_;
+  std::optional<Progress> progress_;
+  int64_t expected_ = 0, reached_ = 0;
+  bool finished_ = false;
+};
+
+// 90/5/5 in an order drawn by the seed: the split of each of `count` items, at least one in each.
+std::vector<Split> draw_splits(int64_t count, uint64_t seed);
+
+// Runs `read`; a file that it refuses is skipped, listed and answered with false. `read` must not write to `out`: a full disk is
+// not the file's fault.
+template <class Read> bool read_or_skip(Preparation& out, const std::string& name, const Read& read) {
+  try {
+    read();
+    return true;
+  } catch (const Error& reason) {
+    out.skip(name, reason);
+    return false;
+  }
+}
+
+}  // namespace darope

@@ -1,0 +1,31 @@
+#pragma once
+#include "data/prepared/kind.h"
+#include "data/prepared/manifest.h"
+#include "data/text/token_file.h"
+
+namespace darope {
+
+// One split of a prepared dataset, mapped from the disk.
+class Sequences {
+ public:
+  Sequences(const std::filesystem::path& folder, const Manifest& manifest, Split split);
+  int64_t size() const { return starts_.size() - 1; }
+  Tokens read(int64_t index) const { return read(index, INT64_MAX); }
+  Tokens read(int64_t index, int64_t most) const;                // its first `most` values
+
+ private:
+  std::string name_;
+  TokenSource values_, starts_;
+};
+
+// A prepared folder. Opening it checks the manifest, the sizes of its files and that the starts rise; audit checks the hashes.
+struct PreparedData {
+  explicit PreparedData(const std::filesystem::path& folder);
+  const Sequences& operator[](Split split) const { return splits[size_t(split)]; }
+
+  Manifest manifest;
+  const Kind& kind;
+  std::vector<Sequences> splits;
+};
+
+}  // namespace darope
