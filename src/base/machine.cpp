@@ -1,6 +1,7 @@
 #include "base/machine.h"
 
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <thread>
@@ -15,6 +16,12 @@ std::string cpu_name() {
 }
 
 std::string machine_name() { return cpu_name() + ", " + std::to_string(std::thread::hardware_concurrency()) + " cores"; }
+
+std::string host_name() {
+  char name[256] = "unknown";
+  gethostname(name, sizeof name - 1);
+  return name;
+}
 
 int64_t peak_memory_bytes() {
   rusage usage = {};

@@ -28,6 +28,9 @@ int main(int argc, char** argv) {
   add_bands(app);
   add_compare(app);
   add_train(app);
+  add_eval(app);
+  add_generate(app);
+  add_ckpt(app);
   add_data(app);
   add_tasks(app);
   add_report(app);

@@ -1,6 +1,8 @@
 #pragma once
 #include <ATen/core/Tensor.h>
 
+#include <array>
+
 namespace darope {
 using at::Tensor;
 
@@ -13,6 +15,7 @@ struct Batch {
   Tensor weight;      // [N] float32; 0: not scored
 
   Batch to(at::Device device) const { return {tokens.to(device), rows.to(device), targets.to(device), weight.to(device)}; }
+  std::array<const Tensor*, 4> all() const { return {&tokens, &rows, &targets, &weight}; }
 };
 
 }  // namespace darope

@@ -17,16 +17,16 @@ Tensor future_mask(const Tensor& q, const Tensor& k) {
   return at::arange(at::Scalar(keys), options) > at::arange(at::Scalar(keys - queries), at::Scalar(keys), options).unsqueeze(-1);
 }
 
-Tensor softmax_attention(const Tensor& q, const Tensor& k, const Tensor& v, bool causal, double scale) {
+Tensor softmax_attention(const Tensor& q, const Tensor& k, const Tensor& v, bool causal, double scale, double dropout) {
   const bool square = q.sym_size(1) == k.sym_size(1), single = q.sym_size(1) == 1;
   std::optional<Tensor> mask;
   if (causal && !square && !single) mask = at::logical_not(future_mask(q, k));
   const bool grouped = q.sym_size(2) != k.sym_size(2);
-  return at::scaled_dot_product_attention(q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2), mask, 0.0, causal && square && !single, scale, grouped).transpose(1, 2);
+  return at::scaled_dot_product_attention(q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2), mask, dropout, causal && square && !single, scale, grouped).transpose(1, 2);
 }
 
-Tensor Encoding::attend(TensorList, const Tensor& q, const Tensor& k, const Tensor& v, bool causal) const {
-  return softmax_attention(q, k, v, causal, 1 / std::sqrt(double(shape_.head_dim)));
+Tensor Encoding::attend(TensorList, const Tensor& q, const Tensor& k, const Tensor& v, bool causal, double dropout) const {
+  return softmax_attention(q, k, v, causal, 1 / std::sqrt(double(shape_.head_dim)), dropout);
 }
 
 }  // namespace darope

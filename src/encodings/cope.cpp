@@ -1,4 +1,5 @@
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/dropout.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/softmax.h>
 
@@ -28,7 +29,7 @@ class CoPE final : public Encoding {
 
   std::tuple<Tensor, Tensor> encode(TensorList, const Tensor& q, const Tensor& k, const Tensor&, const Tensor&) const override { return {q, k}; }
 
-  Tensor attend(TensorList parameters, const Tensor& q, const Tensor& k, const Tensor& v, bool causal) const override {
+  Tensor attend(TensorList parameters, const Tensor& q, const Tensor& k, const Tensor& v, bool causal, double dropout) const override {
     if (!causal) throw Error("cope counts keys from each one up to the query, so it needs causal=True");
     const at::ScalarType type = ops::compute_type(q.scalar_type());                       // counting in bfloat16 stops at 256
     const Tensor queries = q.to(type).transpose(1, 2), keys = k.to(type).transpose(1, 2), values = v.to(type).transpose(1, 2);
@@ -41,7 +42,7 @@ class CoPE final : public Encoding {
     const Tensor floor = counted.floor().detach(), weight = counted - floor;
     const Tensor low = by_position.gather(-1, floor.to(at::kLong)), high = by_position.gather(-1, (floor + 1).clamp_max(double(npos_max_ - 1)).to(at::kLong));
     const Tensor logits = (content + (1 - weight) * low + weight * high).masked_fill(future, -INFINITY);
-    return at::matmul(at::softmax(logits, -1), values).transpose(1, 2).to(q.scalar_type());
+    return at::matmul(at::dropout(at::softmax(logits, -1), dropout, dropout > 0), values).transpose(1, 2).to(q.scalar_type());
   }
 
  private:

@@ -61,11 +61,15 @@ class Encoding {
   // and k that attention compares. What happens to a key depends on its own token alone, so a cached key never changes.
   virtual std::tuple<Tensor, Tensor> encode(TensorList parameters, const Tensor& q, const Tensor& k, const Tensor& x, const Tensor& positions) const = 0;
 
-  // Attention over encoded q and k: [B, Tq, H, d]. The queries are the last Tq of the keys' tokens.
-  virtual Tensor attend(TensorList parameters, const Tensor& q, const Tensor& k, const Tensor& v, bool causal) const;
+  // Attention over encoded q and k: [B, Tq, H, d]. The queries are the last Tq of the keys' tokens; `dropout` of the
+  // probabilities are dropped.
+  virtual Tensor attend(TensorList parameters, const Tensor& q, const Tensor& k, const Tensor& v, bool causal, double dropout = 0) const;
 
   // DaRoPE's coordinate in [0, L], [B, T, Hk] or [B, T, Hk, slow]; an undefined tensor for schemes without one.
   virtual Tensor coordinate(TensorList, const Tensor& /*x*/, const Tensor& /*positions*/) const { return {}; }
+
+  // K of Eq. 2: bands that complete a turn in the training context; none where a scheme has no bands.
+  virtual std::optional<int64_t> fast_bands() const { return std::nullopt; }
 
   const LayerShape& shape() const { return shape_; }
 

@@ -11,16 +11,18 @@ class HoPE final : public Encoding {
  public:
   static constexpr Traits traits{.name = "hope", .summary = "RoPE on fast bands, slow bands unrotated", .slow_bands = "removed", .data_aware = "no",
                                  .ktokens_per_second = 62.3, .learns = "nothing", .flash_attention = "yes", .cache = "rotated k, v"};
-  HoPE(const LayerShape& shape, Options& options) : Encoding(shape), theta_(frequencies(shape.head_dim, read_base(options))) {
-    std::fill(theta_.begin() + read_fast(options, theta_, shape.train_length), theta_.end(), 0.0);
+  HoPE(const LayerShape& shape, Options& options) : Encoding(shape), theta_(frequencies(shape.head_dim, read_base(options))), fast_(read_fast(options, theta_, shape.train_length)) {
+    std::fill(theta_.begin() + fast_, theta_.end(), 0.0);
   }
 
   std::tuple<Tensor, Tensor> encode(TensorList, const Tensor& q, const Tensor& k, const Tensor&, const Tensor& positions) const override {
     return ops::rotate(q, k, positions, theta_, 1, shape_.half());
   }
+  std::optional<int64_t> fast_bands() const override { return fast_; }
 
  private:
   std::vector<double> theta_;   // 0 where a band is slow
+  int64_t fast_;
 };
 
 template Spec spec_of<HoPE>();

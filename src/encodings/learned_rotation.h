@@ -13,6 +13,7 @@ class LearnedRotation : public Encoding {
 
   std::tuple<Tensor, Tensor> encode(TensorList parameters, const Tensor& q, const Tensor& k, const Tensor& x, const Tensor& positions) const final;
   Tensor coordinate(TensorList parameters, const Tensor& x, const Tensor& positions) const final;
+  std::optional<int64_t> fast_bands() const final { return fast_; }
 
  protected:
   struct Logit {

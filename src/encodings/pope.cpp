@@ -39,8 +39,8 @@ class PoPE final : public Encoding {
     return {polar(q, cosine, sine), polar(k, cosine * delta.cos() - sine * delta.sin(), sine * delta.cos() + cosine * delta.sin())};
   }
 
-  Tensor attend(TensorList, const Tensor& q, const Tensor& k, const Tensor& v, bool causal) const override {
-    return softmax_attention(q, k, v, causal, 1 / std::sqrt(double(shape_.head_dim)));                         // d, not the widened 2d
+  Tensor attend(TensorList, const Tensor& q, const Tensor& k, const Tensor& v, bool causal, double dropout) const override {
+    return softmax_attention(q, k, v, causal, 1 / std::sqrt(double(shape_.head_dim)), dropout);                // d, not the widened 2d
   }
 
  private:

@@ -11,7 +11,10 @@
 namespace darope {
 namespace {
 
-constexpr int64_t kTokensAtOnce = 8192;
+int64_t examples_at_once(const Decoder& model, int64_t length) {
+  const int64_t tokens = model.device().is_cuda() ? 65536 : 8192;
+  return std::max<int64_t>(1, tokens / length);
+}
 
 // The weighted mean over each example's scored tokens: [count], on the CPU.
 Tensor mean_by_example(const Tensor& values, const Tensor& weight, int64_t count) {
@@ -37,13 +40,27 @@ void evaluate(Decoder& model, const Dataset& data, const Emit& emit) {
   const at::NoGradGuard no_grad;
   model.refresh();
   for (const TestLength& test : data.tests) {
-    const int64_t longest = test.multiple * model.config().max_seqlen, at_once = std::max<int64_t>(1, kTokensAtOnce / longest);
+    const int64_t at_once = examples_at_once(model, test.multiple * model.config().max_seqlen);
     for (int64_t first = 0; first < test.set->size(); first += at_once) {
       throw_if_stopped();
       const Batch batch = test.set->read(first, std::min(at_once, test.set->size() - first)).to(model.device());
       score_batch(model, data.measure, batch, test.multiple, first, emit);
     }
   }
+}
+
+double mean_nll(Decoder& model, const TestSet& set) {
+  const at::NoGradGuard no_grad;
+  model.refresh();
+  const int64_t at_once = examples_at_once(model, model.config().max_seqlen);
+  double sum = 0;
+  for (int64_t first = 0; first < set.size(); first += at_once) {
+    throw_if_stopped();
+    const int64_t count = std::min(at_once, set.size() - first);
+    const Batch batch = set.read(first, count).to(model.device());
+    sum += mean_by_example(model.nll(batch), batch.weight, count).sum().item<double>();
+  }
+  return sum / double(set.size());
 }
 
 }  // namespace darope

@@ -20,4 +20,7 @@ using Emit = std::function<void(const Score&)>;
 // whether all are; for files the mean negative log-likelihood in nats. A signal ends it with the Error of throw_if_stopped().
 void evaluate(Decoder& model, const Dataset& data, const Emit& emit);
 
+// The mean over examples of each one's mean negative log-likelihood.
+double mean_nll(Decoder& model, const TestSet& set);
+
 }  // namespace darope

@@ -5,6 +5,9 @@
 #include <fmt/format.h>
 #include <torch/version.h>
 
+#include <algorithm>
+#include <cstdlib>
+
 #include "base/config.h"
 #include "base/error.h"
 #include "base/json.h"
@@ -14,6 +17,8 @@
 #include "base/signals.h"
 #include "data/open.h"
 #include "eval/evaluate.h"
+#include "train/checkpoint_dir.h"
+#include "train/device.h"
 #include "train/trainer.h"
 
 namespace darope {
@@ -21,22 +26,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-at::Device find_device(const std::string& name) {
-  if (name == "cpu" || (name == "auto" && !at::hasCUDA())) return at::kCPU;
-  if (name != "auto" && name != "cuda") throw Error(unknown_name("device", name, {"auto", "cpu", "cuda"}));
-  if (!at::hasCUDA()) throw Error("device is cuda, but torch finds no GPU here: use cpu");
-  return at::kCUDA;
-}
-
-at::ScalarType find_dtype(const std::string& name, at::Device device) {
-  if (name == "fp32" || (name == "auto" && device.is_cpu())) return at::kFloat;
-  if (name == "bf16" || name == "auto") return at::kBFloat16;
-  throw Error(unknown_name("dtype", name, {"auto", "fp32", "bf16"}));
-}
-
 // Settings that may change between two lives of one run without changing what it computes.
 bool may_change(const std::string& key) {
-  return key == "name" || key == "dump_dir" || key == "threads" || key.starts_with("checkpoint.") || key.starts_with("logging.");
+  return key == "name" || key == "dump_dir" || key == "threads" || key == "graph" || key.starts_with("checkpoint.") || key.starts_with("logging.");
 }
 
 void check_same_config(const fs::path& file, const RunConfig& config) {
@@ -50,10 +42,23 @@ void check_same_config(const fs::path& file, const RunConfig& config) {
   throw Error(fmt::format("{} belongs to another run ({}): choose another dump_dir, or remove it", file.parent_path().string(), changed));
 }
 
+// What ran where, for whoever wonders later: nothing here changes what a run computes.
+std::string manifest(const std::string& data_order) {
+  std::string arguments = read_file("/proc/self/cmdline");
+  std::replace(arguments.begin(), arguments.end(), '\0', ' ');
+  nlohmann::ordered_json environment = nlohmann::ordered_json::object();
+  for (const char* name : {"CUDA_VISIBLE_DEVICES", "OMP_NUM_THREADS", "CUBLAS_WORKSPACE_CONFIG", "SLURM_JOB_ID"})
+    if (const char* value = std::getenv(name)) environment[name] = value;
+  return nlohmann::ordered_json{{"commit", DAROPE_COMMIT}, {"build", DAROPE_BUILD}, {"torch", TORCH_VERSION}, {"cuda", cuda_versions()}, {"host", host_name()},
+                                {"machine", machine_name()}, {"arguments", arguments}, {"environment", environment}, {"data_order", data_order}}
+             .dump(1) + "\n";
+}
+
 // Equal for runs that differ in the encoding and the seed alone.
 std::string hash_without_encoding(RunConfig config) {
   config.model.encoding = config.name = config.dump_dir = "";
   config.seed = config.model.seed = config.threads = 0;
+  config.graph = true;
   return sha256(to_canonical_json(config));
 }
 
@@ -63,6 +68,17 @@ void write_scores(Decoder& model, const Dataset& data, const fs::path& file) {
     lines += nlohmann::ordered_json{{"metric", s.metric}, {"x", s.x}, {"example", s.example}, {"value", s.value}}.dump() + "\n";
   });
   write_file(file, lines);
+}
+
+// The last weights are what a comparison is about; those of the lowest validation loss are scored beside them.
+void write_all_scores(Decoder& model, const Dataset& data, const fs::path& folder) {
+  write_scores(model, data, folder / "results.jsonl");
+  const std::optional<Checkpoint> best = newest_checkpoint(folder / "best");
+  if (!best) return;
+  const Tensor last = model.weights().flat().clone();
+  model.weights().read(SafetensorsFile(best->folder / "model.safetensors"), model.weights().flat());
+  write_scores(model, data, folder / "results-best.jsonl");
+  model.weights().flat().copy_(last);
 }
 
 nlohmann::ordered_json facts(const RunConfig& config, const Dataset& data, Decoder& model, const TrainReport& report) {
@@ -79,16 +95,29 @@ nlohmann::ordered_json facts(const RunConfig& config, const Dataset& data, Decod
           {"parameters", model.plan().parameters()},
           {"seconds", report.seconds},
           {"tokens_per_second", double(report.tokens) / report.seconds},
-          {"peak_memory_bytes", peak_memory_bytes()},
+          {"peak_memory_bytes", peak_memory(model.device())},
           {"config_without_encoding", hash_without_encoding(config)},
           {"commit", DAROPE_COMMIT},
-          {"machine", machine_name()},
+          {"machine", device_name(model.device())},
           {"torch", TORCH_VERSION}};
   if (data.measure == Measure::accuracy) json.update({{"chance", data.chance}, {"true_chance", data.true_chance}, {"best_constant", constants}});
   return json;
 }
 
 }  // namespace
+
+at::Device find_device(const std::string& name) {
+  if (name == "cpu" || (name == "auto" && !at::hasCUDA())) return at::kCPU;
+  if (name != "auto" && name != "cuda") throw Error(unknown_name("device", name, {"auto", "cpu", "cuda"}));
+  if (!at::hasCUDA()) throw Error("device is cuda, but torch finds no GPU here: use cpu");
+  return at::kCUDA;
+}
+
+at::ScalarType find_dtype(const std::string& name, at::Device device) {
+  if (name == "fp32" || (name == "auto" && device.is_cpu())) return at::kFloat;
+  if (name == "bf16" || name == "auto") return at::kBFloat16;
+  throw Error(unknown_name("dtype", name, {"auto", "fp32", "bf16"}));
+}
 
 bool is_finished(const fs::path& folder) { return fs::exists(folder / "run.json"); }
 
@@ -109,7 +138,7 @@ RunConfig resolve(RunConfig config) {
 }
 
 int run(RunConfig given, const std::function<void(int64_t)>& on_step) {
-  const RunConfig config = resolve(std::move(given));
+  const RunConfig config = resolve(given);
   const fs::path folder = config.dump_dir;
   if (is_finished(folder)) {
     fmt::print(stderr, "{} is finished already\n", folder.string());
@@ -122,14 +151,18 @@ int run(RunConfig given, const std::function<void(int64_t)>& on_step) {
   const at::Device device = find_device(config.device);
   Decoder model(config.model, device, find_dtype(config.dtype, device));
   make_directories(folder);
+  const std::string shared_init = model.weights().shared_hash(), data_order = data_hash(data, batches);
+  write_file(folder / "base_config.yaml", to_yaml(given));
   write_file(folder / "config.yaml", to_yaml(config));
-  const std::string shared_init = model.weights().shared_hash();
+  write_file(folder / "manifest.json", manifest(data_order));
   watch_signals();
-  const TrainReport report = train(model, *data.train, config, folder, on_step);
-  if (!report.diverged) write_scores(model, data, folder / "results.jsonl");
+  TrainHooks hooks{.on_step = on_step};
+  if (data.validation) hooks.validate = [&] { return mean_nll(model, *data.validation); };
+  const TrainReport report = train(model, *data.train, config, folder, hooks);
+  if (!report.diverged) write_all_scores(model, data, folder);
   nlohmann::ordered_json json = facts(config, data, model, report);
   json["shared_init"] = shared_init;
-  json["data_order"] = data_hash(data, batches);
+  json["data_order"] = data_order;
   write_file(folder / "run.json", json.dump(1) + "\n");
   return report.diverged ? kNonFinite : kDone;
 }

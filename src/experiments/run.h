@@ -1,4 +1,6 @@
 #pragma once
+#include <ATen/core/Tensor.h>
+
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -36,6 +38,9 @@ RunConfig resolve(RunConfig config);
 // A folder that is there already is continued if its config is the same, and left alone if it is finished.
 // Returns the exit code: 0, or 4 for a run that diverged.
 int run(RunConfig config, const std::function<void(int64_t)>& on_step = {});
+
+at::Device find_device(const std::string& name);                              // cpu, cuda, auto
+at::ScalarType find_dtype(const std::string& name, at::Device device);        // fp32, bf16, auto
 
 bool is_finished(const std::filesystem::path& folder);
 

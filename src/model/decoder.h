@@ -4,6 +4,12 @@
 
 namespace darope {
 
+// Keys and values of the tokens a model has read, one pair of [B, capacity, Hk, d] for each layer.
+struct Cache {
+  int64_t capacity = 0, length = 0;
+  std::vector<Tensor> keys = {}, values = {};
+};
+
 // A decoder-only Transformer. Weights are kept in float32 (float64 in tests); products run in the compute type.
 class Decoder {
  public:
@@ -12,10 +18,11 @@ class Decoder {
   // Casts the weights to the compute type. Call it after every change of the weights, with gradients on to train.
   void refresh();
 
-  Tensor hidden(const Tensor& tokens, const Tensor& rows, bool training = false) const;   // [N, D], normed, of the given rows
+  Tensor hidden(const Tensor& tokens, const Tensor& rows, bool training = false, Cache* cache = nullptr) const;   // [N, D], normed, of the given rows
   Tensor logits(const Tensor& hidden) const;                                              // [N, V], float32 or float64
   Tensor nll(const Batch& batch, bool training = false) const;                            // [N]
   Tensor loss(const Batch& batch) const;                                                  // sum w nll / sum w, with dropout
+  Tensor next(const Tensor& tokens, Cache& cache) const;                                  // [B, V]: what may follow [B, T] more tokens
 
   const DecoderConfig& config() const { return config_; }
   const Plan& plan() const { return plan_; }
@@ -23,7 +30,7 @@ class Decoder {
   at::Device device() const { return weights_.flat().device(); }
 
  private:
-  Tensor attention(const Plan::Layer& layer, const Tensor& x, const Tensor& positions) const;
+  Tensor attention(const Plan::Layer& layer, const Tensor& x, const Tensor& positions, bool training, Cache* cache) const;
   Tensor mlp(const Plan::Layer& layer, const Tensor& x) const;
   Tensor norm(const Tensor& x, size_t weight) const;
   Tensor dropped(const Tensor& x, bool training) const;

@@ -14,6 +14,10 @@ struct CheckpointConfig {
   DumpConfig dump;
   void fields(auto&& visit) { visit("dump", dump, ""); }
 };
+struct ValidationConfig {
+  int64_t every = 0;
+  void fields(auto&& visit) { visit("every", every, "steps between validations, which keep the best weights beside the last; 0: none"); }
+};
 struct LoggingConfig {
   int64_t freq = 10;
   void fields(auto&& visit) { visit("freq", freq, "steps between lines of metrics.jsonl"); }
@@ -23,7 +27,9 @@ struct TrainConfig {
   int64_t seed = 42, steps = 1000, grad_acc_steps = 1;
   OptimConfig optim;
   CheckpointConfig checkpoint;
+  ValidationConfig validation;
   LoggingConfig logging;
+  bool deterministic = false, graph = true;
 
   void fields(auto&& visit) {
     visit("seed", seed, "of data order and dropout");
@@ -31,7 +37,10 @@ struct TrainConfig {
     visit("grad_acc_steps", grad_acc_steps, "batches whose gradients make one step");
     visit("optim", optim, "");
     visit("checkpoint", checkpoint, "");
+    visit("validation", validation, "");
     visit("logging", logging, "");
+    visit("deterministic", deterministic, "sum in a fixed order on a GPU too, so that a run can be repeated bit for bit there");
+    visit("graph", graph, "on a GPU, launch a step as one CUDA graph; false: kernel by kernel");
   }
   void check() const;
 };

@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 #include <malloc.h>
 
+#include <cmath>
+
 #include "base/error.h"
 #include "base/json.h"
 #include "base/progress.h"
@@ -16,6 +18,7 @@
 #include "base/tensorboard.h"
 #include "model/hugging_face.h"
 #include "train/checkpoint_dir.h"
+#include "train/device.h"
 #include "train/metrics.h"
 #include "train/optimizer.h"
 
@@ -35,17 +38,26 @@ class Trainer {
  public:
   Trainer(Decoder& model, const TrainStream& data, const TrainConfig& config, const std::filesystem::path& folder)
       : model_(model), data_(data), config_(config), folder_(folder), optimizer_(model.weights(), model.plan(), config.optim),
-        loss_(at::zeros({1}, model.weights().flat().options())) {
+        loss_(at::zeros({1}, model.weights().flat().options())), upload_(model.device()),
+        micro_(model.device(), config.graph, [this] { accumulate(); }),
+        last_micro_(model.device(), config.graph, [this] {
+          accumulate();
+          optimizer_.step(loss_);
+        }) {
     clean_checkpoints(folder_ / "checkpoints");
+    clean_checkpoints(folder_ / "best");
     resume();
   }
 
-  TrainReport run(const std::function<void(int64_t)>& on_step);
+  TrainReport run(const TrainHooks& hooks);
 
  private:
   void resume();
   void save(int64_t step);
+  void save_best(int64_t step);
+  void validate(int64_t step, const std::function<double()>& score, MetricsLog& metrics, EventFile& events);
   void load_batch(int64_t index);
+  void accumulate();
   void step(int64_t step);
   void seed_dropout(int64_t batch_index);
   void log(int64_t step, MetricsLog& metrics, EventFile& events, Progress& progress);
@@ -59,6 +71,10 @@ class Trainer {
   AdamW optimizer_;
   Batch buffers_;                            // one set, filled anew for every batch
   Tensor loss_;                              // [1]: mean over the batches of a step
+  Upload upload_;
+  Recorded micro_, last_micro_;              // a step is grad_acc_steps - 1 of the first and one of the second
+  double best_loss_ = INFINITY;
+  bool validation_due_ = false;              // a signal came before this step's validation was through
   int64_t first_step_ = 0;
   std::optional<int64_t> resumed_from_;
   double earlier_seconds_ = 0;
@@ -72,6 +88,8 @@ void Trainer::resume() {
   const Json state = parse_json(read_file(checkpoint->folder / "train_state.json"), "train_state.json");
   first_step_ = state.at("step");
   earlier_seconds_ = state.at("seconds");
+  best_loss_ = state.value("best_validation_loss", INFINITY);
+  validation_due_ = state.value("validation_due", false);
   model_.weights().read(SafetensorsFile(checkpoint->folder / "model.safetensors"), model_.weights().flat());
   optimizer_.read(SafetensorsFile(checkpoint->folder / "optim.safetensors"), first_step_);
   resumed_from_ = first_step_;
@@ -86,9 +104,35 @@ void Trainer::save(int64_t step) {
     files.write("model.safetensors", [&](FileWriter& out) { write_safetensors(out, weights.named(weights.flat())); });
     files.write("optim.safetensors", [&](FileWriter& out) { write_safetensors(out, optimizer_.named()); });
     files.write("config.json", hugging_face_config(model_.config()));
-    files.write("train_state.json", nlohmann::ordered_json{{"step", step}, {"tokens", tokens(step)}, {"seconds", seconds()}}.dump(1) + "\n");
+    nlohmann::ordered_json state{{"step", step}, {"tokens", tokens(step)}, {"seconds", seconds()}};
+    if (std::isfinite(best_loss_)) state["best_validation_loss"] = best_loss_;
+    if (validation_due_) state["validation_due"] = true;
+    files.write("train_state.json", state.dump(1) + "\n");
   });
   retain_checkpoints(root, config_.checkpoint.dump.keep);
+}
+
+void Trainer::save_best(int64_t step) {
+  const std::filesystem::path root = folder_ / "best";
+  make_directories(root);
+  write_checkpoint(root, step, [&](CheckpointFiles& files) {
+    const Weights& weights = model_.weights();
+    files.write("model.safetensors", [&](FileWriter& out) { write_safetensors(out, weights.named(weights.flat())); });
+    files.write("config.json", hugging_face_config(model_.config()));
+    files.write("train_state.json", nlohmann::ordered_json{{"step", step}, {"validation_loss", best_loss_}}.dump(1) + "\n");
+  });
+  retain_checkpoints(root, 1);
+}
+
+void Trainer::validate(int64_t step, const std::function<double()>& score, MetricsLog& metrics, EventFile& events) {
+  validation_due_ = true;
+  const double loss = score();
+  validation_due_ = false;
+  metrics.write({{"global_step", step}, {"acc_step", 0}, {"loss/validation", loss}});
+  events.scalars(step, {{"loss/validation", loss}});
+  if (!(loss < best_loss_)) return;
+  best_loss_ = loss;
+  save_best(step);
 }
 
 void Trainer::load_batch(int64_t index) {
@@ -97,10 +141,7 @@ void Trainer::load_batch(int64_t index) {
     buffers_ = batch.to(model_.device());
     return;
   }
-  buffers_.tokens.copy_(batch.tokens);
-  buffers_.rows.copy_(batch.rows);
-  buffers_.targets.copy_(batch.targets);
-  buffers_.weight.copy_(batch.weight);
+  upload_.copy(batch, buffers_);
 }
 
 // Dropout is a function of seed and batch, so that a resumed run drops what the undisturbed one drops.
@@ -111,20 +152,24 @@ void Trainer::seed_dropout(int64_t batch_index) {
   generator.set_current_seed(Random(uint64_t(config_.seed), "dropout", uint64_t(batch_index)).bits64());
 }
 
+// The gradients and the loss of one batch, added to those there are.
+void Trainer::accumulate() {
+  model_.refresh();
+  const Tensor loss = model_.loss(buffers_) / double(config_.grad_acc_steps);
+  loss.backward();
+  loss_.add_(loss.detach());
+}
+
 void Trainer::step(int64_t step) {
   optimizer_.set_rate(learning_rate(config_.optim, model_.config().lingua(), step, config_.steps));
   optimizer_.zero_gradients();
   loss_.zero_();
-  model_.refresh();
   for (int64_t micro = 0; micro < config_.grad_acc_steps; ++micro) {
     const int64_t index = step * config_.grad_acc_steps + micro;
     load_batch(index);
     seed_dropout(index);
-    const Tensor loss = model_.loss(buffers_) / double(config_.grad_acc_steps);
-    loss.backward();
-    loss_.add_(loss.detach());
+    (micro + 1 < config_.grad_acc_steps ? micro_ : last_micro_).run();
   }
-  optimizer_.step(loss_);
 }
 
 void Trainer::log(int64_t step, MetricsLog& metrics, EventFile& events, Progress& progress) {
@@ -147,7 +192,7 @@ void Trainer::log(int64_t step, MetricsLog& metrics, EventFile& events, Progress
   last_logged_ = step;
 }
 
-TrainReport Trainer::run(const std::function<void(int64_t)>& on_step) {
+TrainReport Trainer::run(const TrainHooks& hooks) {
   MetricsLog metrics(folder_ / "metrics.jsonl", resumed_from_);
   make_directories(folder_ / "tb");
   EventFile events(folder_ / "tb", resumed_from_);
@@ -155,13 +200,22 @@ TrainReport Trainer::run(const std::function<void(int64_t)>& on_step) {
   start_ = last_log_ = Clock::now();
   last_logged_ = first_step_;
   int64_t saved = resumed_from_.value_or(-1);
+  const auto try_to_validate = [&](int64_t done) {
+    try {
+      validate(done, hooks.validate, metrics, events);
+    } catch (const Error&) {
+      if (stop_signal() == 0) throw;                      // else the signal is dealt with below, and the validation done after a resume
+    }
+  };
+  if (validation_due_ && hooks.validate) try_to_validate(first_step_);
   for (int64_t done = first_step_; done < config_.steps;) {
     step(done);
     ++done;
-    if (on_step) on_step(done);
+    if (hooks.on_step) hooks.on_step(done);
     const bool last = done == config_.steps, dump = config_.checkpoint.dump.every > 0 && done % config_.checkpoint.dump.every == 0;
     const bool write_log = done % config_.logging.freq == 0 || last, stop = stop_signal() != 0;
-    if (!(write_log || dump || stop)) continue;
+    const bool check = hooks.validate && config_.validation.every > 0 && (done % config_.validation.every == 0 || last);
+    if (!(write_log || dump || stop || check)) continue;
     if (optimizer_.stopped().item<float>() != 0) {
       const int64_t good = int64_t(optimizer_.steps().item<float>());
       if (good != saved) save(good);
@@ -170,8 +224,9 @@ TrainReport Trainer::run(const std::function<void(int64_t)>& on_step) {
       return {true, good, tokens(good), seconds()};
     }
     if (write_log) log(done, metrics, events, progress);
-    if (dump || last || stop) save(saved = done);
-    if (stop && !last)
+    if (check) try_to_validate(done);
+    if (dump || last || stop || stop_signal()) save(saved = done);
+    if (stop_signal() && (!last || validation_due_))
       throw Error(fmt::format("stopped at step {} and saved; the same command goes on from there", done), ExitCode(exit_code_of(stop_signal())));
   }
   if (!buffers_.tokens.defined()) load_batch(0);          // a run that had nothing left to do still counts its tokens
@@ -189,15 +244,18 @@ void TrainConfig::check() const {
   at_least("grad_acc_steps", grad_acc_steps, 1);
   at_least("checkpoint.dump.every", checkpoint.dump.every, 0);
   at_least("checkpoint.dump.keep", checkpoint.dump.keep, 1);
+  at_least("validation.every", validation.every, 0);
   at_least("logging.freq", logging.freq, 1);
   optim.check(steps);
 }
 
 TrainReport train(Decoder& model, const TrainStream& data, const TrainConfig& config, const std::filesystem::path& folder,
-                  const std::function<void(int64_t)>& on_step) {
+                  const TrainHooks& hooks) {
   config.check();
   keep_freed_memory();
-  return Trainer(model, data, config, folder).run(on_step);
+  if (config.deterministic) compute_deterministically();
+  const SideStream stream(model.device());
+  return Trainer(model, data, config, folder).run(hooks);
 }
 
 }  // namespace darope

@@ -16,8 +16,10 @@ struct TrainReport {
 
 // Trains in a run's folder: metrics.jsonl, tb/, checkpoints/. Goes on from the newest checkpoint there, bit for bit as if it had
 // never stopped. A signal saves and throws; a loss that is not finite saves the last good weights and says so in the report.
-// on_step hears the number of finished steps.
-TrainReport train(Decoder& model, const TrainStream& data, const TrainConfig& config, const std::filesystem::path& folder,
-                  const std::function<void(int64_t)>& on_step = {});
+struct TrainHooks {
+  std::function<void(int64_t)> on_step = {};          // hears the number of finished steps
+  std::function<double()> validate = {};              // the mean loss on validation data; lowest so far: the weights go to best/
+};
+TrainReport train(Decoder& model, const TrainStream& data, const TrainConfig& config, const std::filesystem::path& folder, const TrainHooks& hooks = {});
 
 }  // namespace darope

@@ -81,7 +81,7 @@ Outcome train_in_two(const DecoderConfig& model_config, const TrainConfig& confi
     Decoder model(model_config, at::kCPU);
     watch_signals();
     try {
-      train(model, *reversing().train, config, folder.path(), [&](int64_t done) { if (done == stop) std::raise(SIGTERM); });
+      train(model, *reversing().train, config, folder.path(), {.on_step = [&](int64_t done) { if (done == stop) std::raise(SIGTERM); }});
       ADD_FAILURE() << "the signal was not heard";
     } catch (const Error& e) {
       EXPECT_EQ(e.code(), kPreempted);
@@ -156,7 +156,7 @@ TEST(Trainer, KeepsTheWeightsBeforeALossThatIsNotFinite) {
   EXPECT_TRUE(report.diverged);
   EXPECT_EQ(report.steps, 7);
   watch_signals();
-  EXPECT_THROW(train(other, *data.train, config, stopped.path(), [](int64_t done) { if (done == 7) std::raise(SIGTERM); }), Error);
+  EXPECT_THROW(train(other, *data.train, config, stopped.path(), {.on_step = [](int64_t done) { if (done == 7) std::raise(SIGTERM); }}), Error);
   watch_signals();
   EXPECT_TRUE(outcome_of(poisoned.path()).model == outcome_of(stopped.path()).model);
   EXPECT_TRUE(outcome_of(poisoned.path()).optimizer == outcome_of(stopped.path()).optimizer);

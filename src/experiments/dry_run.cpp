@@ -1,0 +1,67 @@
+#include "experiments/dry_run.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/progress.h"
+#include "data/open.h"
+#include "train/device.h"
+#include "train/trainer.h"
+
+namespace darope {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+constexpr int64_t kSteps = 8, kTimedFrom = 5;       // the first ones choose kernels and, on a GPU, record the step
+
+class Scratch {
+ public:
+  Scratch() : path_(fs::temp_directory_path() / fmt::format("darope-dry-run-{}", getpid())) { make_directories(path_); }
+  ~Scratch() { fs::remove_all(path_); }
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+std::string bands_of(const Plan& plan, int64_t bands) {
+  std::string out;
+  for (const Plan::Layer& layer : plan.layers) {
+    const std::optional<int64_t> fast = layer.encoding->fast_bands();
+    const std::string split = fast ? fmt::format("{} fast, {} slow", *fast, bands - *fast) : "none";
+    if (out.empty() || !out.ends_with(split)) out += (out.empty() ? "" : "; then ") + split;
+  }
+  return out;
+}
+
+}  // namespace
+
+void dry_run(const RunConfig& given) {
+  const RunConfig full = resolve(given);
+  const Dataset data = open_dataset(full.data, uint64_t(full.seed), full.steps * full.grad_acc_steps);
+  const at::Device device = find_device(full.device);
+  Decoder model(full.model, device, find_dtype(full.dtype, device));
+  TrainConfig few = full;
+  few.steps = kSteps, few.logging.freq = 1, few.checkpoint.dump.every = 0;
+  few.optim.warmup = 0;
+  const Scratch scratch;
+  Clock::time_point from;
+  train(model, *data.train, few, scratch.path(), {.on_step = [&](int64_t done) { if (done == kTimedFrom) from = Clock::now(); }});
+  const double step = std::chrono::duration<double>(Clock::now() - from).count() / double(kSteps - kTimedFrom);
+  const int64_t tokens = full.steps * full.grad_acc_steps * full.data.batch_size * full.data.seq_len;
+  fmt::print("parameters    {}\n", model.plan().parameters());
+  fmt::print("encoding      {}\n", full.model.encoding);
+  fmt::print("bands         {}\n", bands_of(model.plan(), full.model.head_dim() / 2));
+  fmt::print("memory        {:.0f} MB at most so far, on {}\n", double(peak_memory(device)) / 1e6, device_name(device));
+  fmt::print("tokens        {} in {} steps of {}\n", tokens, full.steps, tokens / full.steps);
+  fmt::print("a step        {:.1f} ms\n", step * 1e3);
+  fmt::print("estimated     {} for training\n", format_time(step * double(full.steps)));
+}
+
+}  // namespace darope

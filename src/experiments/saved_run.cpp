@@ -1,0 +1,52 @@
+#include "experiments/saved_run.h"
+
+#include <ATen/Parallel.h>
+#include <fmt/format.h>
+
+#include "base/config.h"
+#include "base/error.h"
+#include "data/open.h"
+#include "train/checkpoint_dir.h"
+
+namespace darope {
+namespace {
+
+namespace fs = std::filesystem;
+
+Checkpoint find_checkpoint(const fs::path& folder, const Which& which) {
+  const fs::path root = folder / (which.best ? "best" : "checkpoints");
+  if (!which.step) {
+    if (const std::optional<Checkpoint> newest = newest_checkpoint(root)) return *newest;
+    throw Error(fmt::format("{} has no checkpoint{}", root.string(), which.best ? "; only runs with validation.every keep their best one" : " yet: train it first"));
+  }
+  std::string steps;
+  for (const Checkpoint& each : list_checkpoints(root)) {
+    if (each.step == *which.step) {
+      if (const auto problem = checkpoint_problem(each.folder, Verify::kHashes)) throw Error(fmt::format("{}: {}", each.folder.string(), *problem), kCheckFailed);
+      return each;
+    }
+    steps += fmt::format("{}{}", steps.empty() ? "" : ", ", each.step);
+  }
+  throw Error(fmt::format("{} has no checkpoint of step {}; it has {}", root.string(), *which.step, steps.empty() ? "none" : steps));
+}
+
+}  // namespace
+
+SavedRun open_run(const fs::path& folder, const Which& which, const std::vector<std::string>& overrides) {
+  if (!fs::exists(folder / "config.yaml")) throw Error(fmt::format("{} is not a run's folder: it has no config.yaml", folder.string()));
+  SavedRun out;
+  load_config(out.config, folder / "config.yaml", overrides);
+  const Checkpoint checkpoint = find_checkpoint(folder, which);
+  out.checkpoint = checkpoint.folder;
+  out.step = checkpoint.step;
+  if (!which.encoding.empty()) out.config.model.encoding = which.encoding;
+  out.data = open_dataset(out.config.data, uint64_t(out.config.seed), out.config.steps * out.config.grad_acc_steps);
+  const at::Device device = find_device(out.config.device);
+  if (out.config.threads > 0) at::set_num_threads(int(out.config.threads));
+  out.model = std::make_unique<Decoder>(out.config.model, device, find_dtype(out.config.dtype, device));
+  out.model->weights().read(SafetensorsFile(checkpoint.folder / "model.safetensors"), out.model->weights().flat());
+  out.model->refresh();
+  return out;
+}
+
+}  // namespace darope

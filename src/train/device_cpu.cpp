@@ -1,0 +1,29 @@
+#include "base/machine.h"
+#include "train/device.h"
+
+// The build without CUDA: everything runs where it is called.
+namespace darope {
+
+struct SideStream::State {};
+struct Recorded::State {};
+struct Upload::State {};
+
+SideStream::SideStream(at::Device) {}
+SideStream::~SideStream() = default;
+
+Recorded::Recorded(at::Device, bool, std::function<void()> work) : work_(std::move(work)) {}
+Recorded::~Recorded() = default;
+void Recorded::run() { work_(); }
+
+Upload::Upload(at::Device) {}
+Upload::~Upload() = default;
+void Upload::copy(const Batch& from, Batch& to) {
+  for (size_t i = 0; i < from.all().size(); ++i) to.all()[i]->copy_(*from.all()[i]);
+}
+
+int64_t peak_memory(at::Device) { return peak_memory_bytes(); }
+std::string device_name(at::Device) { return machine_name(); }
+std::string cuda_versions() { return ""; }
+void compute_deterministically() {}
+
+}  // namespace darope
