@@ -12,8 +12,6 @@ import time
 
 import torch
 
-import darope
-
 
 def opponent(q, k, x, w, alpha, cosine, sine, beta, factor, length):
     """q, k [B, T, H, d]; cosine, sine [T, fast]; beta [T]; factor = L theta of the slow bands."""
@@ -31,6 +29,8 @@ def opponent(q, k, x, w, alpha, cosine, sine, beta, factor, length):
 
 
 def main() -> None:
+    import darope
+
     parse = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parse.add_argument("--device", default="cpu")
     parse.add_argument("--dtype", default="float32")

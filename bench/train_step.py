@@ -116,7 +116,7 @@ def main() -> None:
     parse.add_argument("--rounds", type=int, default=3)
     parse.add_argument("--steps", type=int, default=20, help="timed in a round; as many run before")
     parse.add_argument("--binary", default=os.environ.get("DAROPE_BINARY", "build/darope"))
-    parse.add_argument("--extra", nargs="*", default=[], help="arguments for darope train, such as --no-graph")
+    parse.add_argument("--no-graph", action="store_true", help="darope train --no-graph")
     a = parse.parse_args()
     shape, threads = SHAPES[a.shape], 1 if a.shape == "quick" else torch.get_num_threads()
     torch.set_num_threads(threads)
@@ -126,7 +126,7 @@ def main() -> None:
     best, peak = dict.fromkeys(["darope train", *opponents], math.inf), 0
     with tempfile.TemporaryDirectory() as folder:
         for _ in range(a.rounds):
-            seconds, peak = ours(a.binary, shape, a.device, a.steps, threads, pathlib.Path(folder), a.extra)
+            seconds, peak = ours(a.binary, shape, a.device, a.steps, threads, pathlib.Path(folder), ["--no-graph"] * a.no_graph)
             best["darope train"] = min(best["darope train"], seconds)
             for name, step in opponents.items():
                 seconds_of(step, a.device, 3)
