@@ -1,8 +1,6 @@
 #pragma once
 #include <ATen/core/Tensor.h>
 
-#include <array>
-
 namespace darope {
 using at::Tensor;
 
@@ -10,12 +8,21 @@ using at::Tensor;
 // than the model before it. All batches of one stream have the same shapes, so that they fit one set of buffers.
 struct Batch {
   Tensor tokens;      // [B, T] int64
-  Tensor rows;        // [N] int64: scored places of the flattened [B * T]; the same number for each example, padded with weight 0
+  Tensor rows;        // [N] int64: scored places of the flattened [B * T]; the same number for each example, padded with weight 0.
+                      // Undefined: all places, in order
   Tensor targets;     // [N] int64: the token that follows
   Tensor weight;      // [N] float32; 0: not scored
 
-  Batch to(at::Device device) const { return {tokens.to(device), rows.to(device), targets.to(device), weight.to(device)}; }
-  std::array<const Tensor*, 4> all() const { return {&tokens, &rows, &targets, &weight}; }
+  template <class F> Batch map(F&& f) const { return {f(tokens), rows.defined() ? f(rows) : rows, f(targets), f(weight)}; }
+  Batch to(at::Device device) const {
+    return map([&](const Tensor& x) { return x.to(device); });
+  }
+  void copy_from(const Batch& other, bool non_blocking = false) {
+    tokens.copy_(other.tokens, non_blocking);
+    if (rows.defined()) rows.copy_(other.rows, non_blocking);
+    targets.copy_(other.targets, non_blocking);
+    weight.copy_(other.weight, non_blocking);
+  }
 };
 
 }  // namespace darope

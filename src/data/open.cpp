@@ -11,7 +11,7 @@ namespace {
 
 void add(Sha256& hash, const Batch& batch) {
   for (const Tensor& tensor : {batch.tokens, batch.rows, batch.targets, batch.weight})
-    hash.add({static_cast<const std::byte*>(tensor.const_data_ptr()), tensor.nbytes()});
+    if (tensor.defined()) hash.add({static_cast<const std::byte*>(tensor.const_data_ptr()), tensor.nbytes()});
 }
 
 }  // namespace

@@ -15,18 +15,15 @@ namespace {
 
 // Sequences one under the other, cut to `length` and padded at their right. All but the first token of each are targets.
 Batch pack(const std::vector<Tokens>& sequences, int64_t length) {
-  const int64_t count = int64_t(sequences.size()), slots = length - 1;
+  const int64_t count = int64_t(sequences.size());
   const at::TensorOptions integers = at::TensorOptions().dtype(at::kLong);
-  Batch out{at::zeros({count, length}, integers), at::zeros({count * slots}, integers), at::zeros({count * slots}, integers),
-            at::zeros({count * slots})};
-  int64_t* rows = out.rows.mutable_data_ptr<int64_t>();
+  Batch out{at::zeros({count, length}, integers), Tensor(), at::zeros({count * length}, integers), at::zeros({count * length})};
   for (int64_t e = 0; e < count; ++e) {
     const Tokens& sequence = sequences[size_t(e)];
     const int64_t size = std::min(length, int64_t(sequence.size()));
     std::copy_n(sequence.begin(), size, out.tokens.mutable_data_ptr<int64_t>() + e * length);
-    std::copy_n(sequence.begin() + 1, size - 1, out.targets.mutable_data_ptr<int64_t>() + e * slots);
-    std::fill_n(out.weight.mutable_data_ptr<float>() + e * slots, size - 1, 1.0f);
-    std::iota(rows + e * slots, rows + (e + 1) * slots, e * length);
+    std::copy_n(sequence.begin() + 1, size - 1, out.targets.mutable_data_ptr<int64_t>() + e * length);
+    std::fill_n(out.weight.mutable_data_ptr<float>() + e * length, size - 1, 1.0f);
   }
   return out;
 }

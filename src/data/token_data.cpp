@@ -1,4 +1,3 @@
-#include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/ones.h>
 #include <fmt/format.h>
@@ -18,7 +17,7 @@ constexpr int64_t kFewestWindows = 8;         // fewer test windows say nothing
 // Windows of length + 1 tokens from the given places: each token but the first is a target.
 Batch windows(const TokenSource& source, const std::vector<int64_t>& places, int64_t length) {
   const int64_t count = int64_t(places.size());
-  Batch out{at::empty({count, length}, at::kLong), at::arange(count * length, at::kLong), at::empty({count * length}, at::kLong),
+  Batch out{at::empty({count, length}, at::kLong), Tensor(), at::empty({count * length}, at::kLong),
             at::ones({count * length})};
   std::vector<int64_t> window(size_t(length) + 1);
   for (int64_t i = 0; i < count; ++i) {

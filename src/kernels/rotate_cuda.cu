@@ -1,34 +1,31 @@
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-
 #include <algorithm>
-#include <stdexcept>
-#include <string>
 
-#include "kernels/rotate.h"
+#include "kernels/cuda.h"
 
-// A group of threads owns one key head of one token, its query heads included; each thread owns `Width` neighbouring bands
-// for the whole launch, so its frequencies stay in registers. Bytes moved are q and k once in, once out.
+// A group of threads owns one token, or a share of its key heads, their query heads included. Each thread owns `Width`
+// neighbouring bands for the whole launch: its frequencies stay in registers, and what depends on the token alone, the angles
+// of fast bands and the prior, is formed once for all heads. Bytes moved are q and k once in, once out.
 namespace darope::kernels {
 namespace {
 
-__device__ double load(double x) { return x; }
-__device__ float load(float x) { return x; }
-__device__ float load(bfloat16 x) { return __bfloat162float(__ushort_as_bfloat16(x.bits)); }
-__device__ float load(float16 x) { return __half2float(__ushort_as_half(x.bits)); }
-__device__ void store(double& to, double x) { to = x; }
-__device__ void store(float& to, float x) { to = x; }
-__device__ void store(bfloat16& to, float x) { to.bits = __bfloat16_as_ushort(__float2bfloat16_rn(x)); }
-__device__ void store(float16& to, float x) { to.bits = __half_as_ushort(__float2half_rn(x)); }
-
-__device__ void sin_cos(float x, float& s, float& c) { sincosf(x, &s, &c); }
+// sin and cos of |x| <= 8 to about one float ulp: Taylor to degree 9 and 10 on [-pi/4, pi/4], without a branch.
+__device__ void sin_cos(float x, float& sine, float& cosine) {
+  const float quarter = rintf(x * 0.636619772f);
+  const float y = fmaf(quarter, 0x1.777A5Cp-25f, fmaf(quarter, -0x1.921FB6p0f, x)), z = y * y;
+  const float s = y + y * z * (-1.f / 6 + z * (1.f / 120 + z * (-1.f / 5040 + z * (1.f / 362880))));
+  const float c = 1 + z * (-.5f + z * (1.f / 24 + z * (-1.f / 720 + z * (1.f / 40320 + z * (-1.f / 3628800)))));
+  const int k = int(quarter);
+  const float first = k & 1 ? c : s, second = k & 1 ? s : c;
+  sine = k & 2 ? -first : first;
+  cosine = (k + 1) & 2 ? -second : second;
+}
 __device__ void sin_cos(double x, double& s, double& c) { sincos(x, &s, &c); }
 
 // Angle m theta of a fast band, formed in double whatever the tensors are.
 __device__ void position_angle(double angle, double& s, double& c) { sincos(angle, &s, &c); }
 __device__ void position_angle(double angle, float& s, float& c) {
   constexpr double turn = 6.283185307179586;
-  sincosf(float(angle - turn * rint(angle / turn)), &s, &c);
+  sin_cos(float(angle - turn * rint(angle * (1 / turn))), s, c);
 }
 
 __device__ double prior_of(double position, double length) {
@@ -37,10 +34,7 @@ __device__ double prior_of(double position, double length) {
 }
 template <class C> __device__ C sigmoid(C x) { return 1 / (1 + exp(-x)); }
 
-// Width pairs of channels, fetched in as few instructions as the alignment promised by `Width` allows.
-template <class T, int Width> struct alignas(sizeof(T) * Width > 16 ? 16 : sizeof(T) * Width) Pack {
-  T value[Width];
-};
+// Width pairs of channels of one head.
 template <class T, int Width> struct Pairs {
   T first[Width], second[Width];
 
@@ -71,7 +65,7 @@ template <class T, int Width> struct Pairs {
   }
 };
 
-// The bands of one thread: frequencies once per launch, angles once per token and head.
+// The bands of one thread: frequencies once per launch, fast bands once per token, slow ones once per head.
 template <class C, int Width> struct Turn {
   double theta[Width];
   C length_theta[Width], sine[Width], cosine[Width];
@@ -80,13 +74,16 @@ template <class C, int Width> struct Turn {
   __device__ Turn(const Bands& b, int64_t first) : band(first) {
     for (int i = 0; i < Width; ++i) theta[i] = b.theta[first + i], length_theta[i] = C(b.length * theta[i]);
   }
-  // Without a coordinate the shares are zero, and slow bands stay where they are.
-  __device__ void aim(const Bands& b, double position, const C (&share)[Width]) {
+  __device__ void move_to(const Bands& b, double position) {
     for (int i = 0; i < Width; ++i) {
+      sine[i] = 0, cosine[i] = 1;                                   // slow bands stay where they are until they are aimed
       if (band + i < b.fast) position_angle(position * theta[i], sine[i], cosine[i]);
-      else sin_cos(share[i] * length_theta[i], sine[i], cosine[i]);
       sine[i] *= C(b.scale), cosine[i] *= C(b.scale);
     }
+  }
+  __device__ void aim(const Bands& b, const C (&share)[Width]) {
+    for (int i = 0; i < Width; ++i)
+      if (band + i >= b.fast) sin_cos(share[i] * length_theta[i], sine[i], cosine[i]);
   }
 };
 
@@ -122,70 +119,94 @@ __device__ void rotate_head_back(const T* in, const T* grad, T* out, const Bands
   g.put(out, b, turn.band);
 }
 
-template <class T, int Width> __global__ void rotate_kernel(const __grid_constant__ Forward<T> p) {
+// How threads share the work: `lanes` of them make a group, and `parts` groups share the key heads of one token.
+struct Split {
+  int lanes, groups, parts, items;                                  // groups in a block; items = tokens * parts
+};
+
+template <class T, int Width> __global__ void rotate_kernel(const __grid_constant__ Forward<T> p, Split split) {
   using C = Compute<T>;
   const Bands& b = p.bands;
-  const int64_t lanes = b.count / Width, groups = blockDim.x / lanes, group_heads = b.q_heads / b.k_heads;
-  const int64_t shares = p.coordinate.per_band ? b.count - b.fast : 1;
-  const int64_t lane = threadIdx.x % lanes;
+  const int k_heads = int(b.k_heads), group_heads = int(b.q_heads / b.k_heads), tokens = int(b.tokens);
+  const int shares = p.coordinate.per_band ? int(b.count - b.fast) : 1, lane = threadIdx.x % split.lanes;
   Turn<C, Width> turn(b, lane * Width);
-  C share[Width] = {};                                              // one per band of this thread
-  for (int64_t g = blockIdx.x * groups + threadIdx.x / lanes; g < b.batch * b.tokens * b.k_heads; g += gridDim.x * groups) {
-    const int64_t token = g / b.k_heads, h = g % b.k_heads, batch = token / b.tokens, t = token % b.tokens;
+  for (int item = blockIdx.x * split.groups + threadIdx.x / split.lanes; item < split.items; item += gridDim.x * split.groups) {
+    const int token = item / split.parts, part = item % split.parts, batch = token / tokens, t = token % tokens;
     const int64_t place = batch * b.position_stride + t;
     const double position = b.positions[place];
-    if (p.coordinate.logit) {
-      const C prior = p.coordinate.alpha || p.coordinate.prior ? C(prior_of(position, b.length)) : C(0), logit = p.coordinate.logit[g];
-      if (p.coordinate.prior && lane == 0 && h == 0) p.coordinate.prior[place] = prior;
-      for (int i = 0; i < Width; ++i) {
-        const int64_t j = turn.band + i - b.fast, s = p.coordinate.per_band ? max(j, int64_t(0)) : 0;
-        share[i] = sigmoid(logit + (p.coordinate.alpha ? p.coordinate.alpha[h * shares + s] * prior : C(0)));
-        if (p.coordinate.per_band ? j >= 0 : (lane == 0 && i == 0)) p.coordinate.share[g * shares + s] = share[i];
+    turn.move_to(b, position);
+    const C prior = p.coordinate.prior ? C(prior_of(position, b.length)) : C(0);
+    if (p.coordinate.prior && lane == 0 && part == 0) p.coordinate.prior[place] = prior;
+    for (int h = part; h < k_heads; h += split.parts) {
+      if (p.coordinate.logit) {
+        const int64_t g = int64_t(token) * k_heads + h;
+        const C logit = p.coordinate.logit[g];
+        C share[Width];
+        for (int i = 0; i < Width; ++i) {
+          if (i > 0 && !p.coordinate.per_band) {
+            share[i] = share[0];
+            continue;
+          }
+          const int j = int(turn.band + i - b.fast), s = p.coordinate.per_band ? max(j, 0) : 0;
+          share[i] = sigmoid(logit + (p.coordinate.alpha ? p.coordinate.alpha[h * shares + s] * prior : C(0)));
+          if (p.coordinate.per_band ? j >= 0 : lane == 0) p.coordinate.share[g * shares + s] = share[i];
+        }
+        turn.aim(b, share);
       }
+      for (int q = h * group_heads; q < (h + 1) * group_heads; ++q) rotate_head<T, Width>(head_of(p.q, batch, t, q), head_of(p.q_out, batch, t, q), b, turn);
+      rotate_head<T, Width>(head_of(p.k, batch, t, h), head_of(p.k_out, batch, t, h), b, turn);
     }
-    turn.aim(b, position, share);
-    for (int64_t q = h * group_heads; q < (h + 1) * group_heads; ++q) rotate_head<T, Width>(head_of(p.q, batch, t, q), head_of(p.q_out, batch, t, q), b, turn);
-    rotate_head<T, Width>(head_of(p.k, batch, t, h), head_of(p.k_out, batch, t, h), b, turn);
   }
 }
 
-template <class T, int Width> __global__ void rotate_backward_kernel(const __grid_constant__ Backward<T> p) {
+// The sum over a group's lanes, for its lane 0; always in the same order. All threads of the block take part.
+template <class C> __device__ C over_lanes(C sum, int lanes, int lane, C* partial) {
+  if (lanes <= 32 && (lanes & (lanes - 1)) == 0) {
+    for (int offset = lanes / 2; offset > 0; offset /= 2) sum += __shfl_down_sync(0xFFFFFFFF, sum, offset, lanes);
+    return sum;
+  }
+  __syncthreads();
+  partial[threadIdx.x] = sum;
+  __syncthreads();
+  if (lane == 0)
+    for (int i = 1; i < lanes; ++i) sum += partial[threadIdx.x + i];
+  return sum;
+}
+
+template <class T, int Width> __global__ void rotate_backward_kernel(const __grid_constant__ Backward<T> p, Split split) {
   using C = Compute<T>;
   extern __shared__ double shared[];
-  C* partial = reinterpret_cast<C*>(shared);                        // one per thread: summed in order, so the result is always the same
   const Bands& b = p.bands;
-  const int64_t lanes = b.count / Width, groups = blockDim.x / lanes, group_heads = b.q_heads / b.k_heads;
-  const int64_t shares = p.coordinate.per_band ? b.count - b.fast : 1, total = b.batch * b.tokens * b.k_heads;
-  const int64_t lane = threadIdx.x % lanes, local = threadIdx.x / lanes;
+  const int k_heads = int(b.k_heads), group_heads = int(b.q_heads / b.k_heads), tokens = int(b.tokens);
+  const int shares = p.coordinate.per_band ? int(b.count - b.fast) : 1, lane = threadIdx.x % split.lanes, local = threadIdx.x / split.lanes;
   Turn<C, Width> turn(b, lane * Width);
-  for (int64_t first = blockIdx.x * groups; first < total; first += gridDim.x * groups) {
-    const int64_t g = first + local;
-    C sum = 0;
-    if (g < total) {
-      const int64_t token = g / b.k_heads, h = g % b.k_heads, batch = token / b.tokens, t = token % b.tokens;
-      C share[Width];
-      for (int i = 0; i < Width; ++i) share[i] = p.coordinate.share[g * shares + (p.coordinate.per_band ? max(turn.band + i - b.fast, int64_t(0)) : 0)];
-      turn.aim(b, b.positions[batch * b.position_stride + t], share);
-      C angle_grad[Width] = {};
-      for (int64_t q = h * group_heads; q < (h + 1) * group_heads; ++q)
-        rotate_head_back<T, Width>(head_of(p.q, batch, t, q), head_of(p.q_grad_out, batch, t, q), head_of(p.q_grad, batch, t, q), b, turn, angle_grad);
-      rotate_head_back<T, Width>(head_of(p.k, batch, t, h), head_of(p.k_grad_out, batch, t, h), head_of(p.k_grad, batch, t, h), b, turn, angle_grad);
-      for (int i = 0; i < Width; ++i) {
-        const int64_t j = turn.band + i - b.fast;
-        if (j < 0) continue;
-        const C ds = angle_grad[i] * turn.length_theta[i] * share[i] * (1 - share[i]);
-        if (p.coordinate.per_band) p.logit_grad[g * shares + j] = ds;
-        else sum += ds;
+  for (int first = blockIdx.x * split.groups; first < split.items; first += gridDim.x * split.groups) {
+    const int item = min(first + local, split.items - 1);          // a group behind the last one does that one's work again
+    const int token = item / split.parts, part = item % split.parts, batch = token / tokens, t = token % tokens;
+    turn.move_to(b, b.positions[batch * b.position_stride + t]);
+    for (int h = part; h < k_heads + part; h += split.parts) {      // as many rounds for every part, for they meet in over_lanes
+      const bool real = h < k_heads && first + local < split.items;
+      const int64_t g = int64_t(token) * k_heads + min(h, k_heads - 1);
+      C sum = 0;
+      if (real) {
+        C share[Width], angle_grad[Width] = {};
+        for (int i = 0; i < Width; ++i) share[i] = p.coordinate.share[g * shares + (p.coordinate.per_band ? max(int(turn.band + i - b.fast), 0) : 0)];
+        turn.aim(b, share);
+        for (int q = h * group_heads; q < (h + 1) * group_heads; ++q)
+          rotate_head_back<T, Width>(head_of(p.q, batch, t, q), head_of(p.q_grad_out, batch, t, q), head_of(p.q_grad, batch, t, q), b, turn, angle_grad);
+        rotate_head_back<T, Width>(head_of(p.k, batch, t, h), head_of(p.k_grad_out, batch, t, h), head_of(p.k_grad, batch, t, h), b, turn, angle_grad);
+        for (int i = 0; i < Width; ++i) {
+          const int j = int(turn.band + i - b.fast);
+          if (j < 0) continue;
+          const C ds = angle_grad[i] * turn.length_theta[i] * share[i] * (1 - share[i]);
+          if (p.coordinate.per_band) p.logit_grad[g * shares + j] = ds;
+          else sum += ds;
+        }
       }
+      if (p.coordinate.per_band) continue;
+      sum = over_lanes(sum, split.lanes, lane, reinterpret_cast<C*>(shared));
+      if (real && lane == 0) p.logit_grad[g] = sum;
     }
-    if (p.coordinate.per_band) continue;
-    partial[threadIdx.x] = sum;
-    __syncthreads();
-    if (lane == 0 && g < total) {
-      for (int64_t i = 1; i < lanes; ++i) sum += partial[threadIdx.x + i];
-      p.logit_grad[g] = sum;
-    }
-    __syncthreads();
   }
 }
 
@@ -194,34 +215,33 @@ template <class T> bool wide(const Heads<T>& x) {                   // may 4 ban
   return reinterpret_cast<uintptr_t>(x.data) % 16 == 0 && x.batch % unit == 0 && x.token % unit == 0 && x.head % unit == 0;
 }
 
-struct Grid {
+struct Launch {
+  Split split;
   unsigned blocks, threads;
 };
-Grid grid_for(const Bands& b, int64_t width) {
-  const int64_t lanes = b.count / width, groups = std::max<int64_t>(1, 256 / lanes), total = b.batch * b.tokens * b.k_heads;
-  return {unsigned(std::min<int64_t>((total + groups - 1) / groups, 132 * 16)), unsigned(groups * lanes)};
-}
-
-void check_launch(const char* what) {
-  if (const cudaError_t error = cudaGetLastError(); error != cudaSuccess)
-    throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(error));
+Launch launch_for(const Bands& b, int64_t width) {
+  constexpr int64_t enough = 132 * 2048;                           // threads that keep a large GPU busy: below that, heads go to several groups
+  const int64_t lanes = b.count / width, groups = std::max<int64_t>(1, 256 / lanes), tokens = b.batch * b.tokens;
+  const int64_t parts = std::clamp<int64_t>(enough / std::max<int64_t>(1, tokens * lanes), 1, b.k_heads), items = tokens * parts;
+  if (items > INT32_MAX || b.k_heads * b.count > INT32_MAX) throw std::runtime_error("rotate: more than 2^31 tokens in one call");
+  return {{int(lanes), int(groups), int(parts), int(items)}, unsigned(std::min<int64_t>((items + groups - 1) / groups, 132 * 32)), unsigned(groups * lanes)};
 }
 
 }  // namespace
 
 template <class T> void rotate_cuda(const Forward<T>& p, void* stream) {
   const bool four = p.bands.count % 4 == 0 && wide(p.q) && wide(p.k) && wide(p.q_out) && wide(p.k_out);
-  const Grid grid = grid_for(p.bands, four ? 4 : 1);
+  const Launch launch = launch_for(p.bands, four ? 4 : 1);
   const auto kernel = four ? rotate_kernel<T, 4> : rotate_kernel<T, 1>;
-  kernel<<<grid.blocks, grid.threads, 0, static_cast<cudaStream_t>(stream)>>>(p);
+  kernel<<<launch.blocks, launch.threads, 0, static_cast<cudaStream_t>(stream)>>>(p, launch.split);
   check_launch("rotate");
 }
 
 template <class T> void rotate_cuda(const Backward<T>& p, void* stream) {
   const bool four = p.bands.count % 4 == 0 && wide(p.q) && wide(p.k) && wide(p.q_grad_out) && wide(p.k_grad_out) && wide(p.q_grad) && wide(p.k_grad);
-  const Grid grid = grid_for(p.bands, four ? 4 : 1);
+  const Launch launch = launch_for(p.bands, four ? 4 : 1);
   const auto kernel = four ? rotate_backward_kernel<T, 4> : rotate_backward_kernel<T, 1>;
-  kernel<<<grid.blocks, grid.threads, grid.threads * sizeof(Compute<T>), static_cast<cudaStream_t>(stream)>>>(p);
+  kernel<<<launch.blocks, launch.threads, launch.threads * sizeof(Compute<T>), static_cast<cudaStream_t>(stream)>>>(p, launch.split);
   check_launch("rotate_backward");
 }
 

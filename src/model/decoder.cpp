@@ -12,7 +12,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "model/norm.h"
+#include "ops/norm.h"
 
 namespace darope {
 namespace {
@@ -27,20 +27,7 @@ Tensor append(std::vector<Tensor>& kept, size_t layer, const Tensor& more, const
 }  // namespace
 
 Decoder::Decoder(const DecoderConfig& config, at::Device device, at::ScalarType compute)
-    : config_(config),
-      plan_(config),
-      weights_(plan_, at::TensorOptions().device(device).dtype(compute == at::kDouble ? at::kDouble : at::kFloat), config.seed),
-      compute_(compute) {
-  refresh();
-}
-
-void Decoder::refresh() {
-  w_.clear();
-  for (size_t i = 0; i < plan_.weights.size(); ++i)      // encodings form angles in float32 and take their weights so
-    w_.push_back(plan_.weights[i].of_encoding ? weights_.leaves()[i] : weights_.leaves()[i].to(compute_));
-}
-
-Tensor Decoder::norm(const Tensor& x, size_t weight) const { return rms_norm(x, w_[weight], config_.norm_eps); }
+    : config_(config), plan_(config), weights_(plan_, at::TensorOptions().device(device).dtype(compute), config.seed) {}
 
 Tensor Decoder::dropped(const Tensor& x, bool training) const {
   return training && config_.dropout > 0 ? at::dropout(x, config_.dropout, true) : x;
@@ -48,10 +35,10 @@ Tensor Decoder::dropped(const Tensor& x, bool training) const {
 
 Tensor Decoder::attention(const Plan::Layer& layer, const Tensor& x, const Tensor& positions, bool training, Cache* cache) const {
   const int64_t heads = config_.n_heads, kv = config_.kv_heads();
-  const Tensor qkv = at::linear(x, w_[layer.qkv]).unflatten(-1, {heads + 2 * kv, config_.head_dim()});
+  const Tensor qkv = at::linear(x, w(layer.qkv)).unflatten(-1, {heads + 2 * kv, config_.head_dim()});
   const std::vector<Tensor> parts = qkv.split_with_sizes({heads, kv, kv}, 2);
   std::vector<Tensor> learned;
-  for (const size_t i : layer.encoding_weights) learned.push_back(w_[i]);
+  for (const size_t i : layer.encoding_weights) learned.push_back(w(i));
   auto [q, k] = layer.encoding->encode(learned, parts[0], parts[1], x, positions);
   Tensor v = parts[2];
   if (cache) {
@@ -63,31 +50,38 @@ Tensor Decoder::attention(const Plan::Layer& layer, const Tensor& x, const Tenso
 }
 
 Tensor Decoder::mlp(const Plan::Layer& layer, const Tensor& x) const {
-  const Tensor up = at::linear(x, w_[layer.up]);
-  if (!config_.lingua()) return at::linear(at::gelu(up), w_[layer.down]);
+  const Tensor up = at::linear(x, w(layer.up));
+  if (!config_.lingua()) return at::linear(at::gelu(up), w(layer.down));
   const std::vector<Tensor> gate_up = up.split(config_.hidden(), -1);
-  return at::linear(at::silu(gate_up[0]) * gate_up[1], w_[layer.down]);
+  return at::linear(at::silu(gate_up[0]) * gate_up[1], w(layer.down));
 }
 
 Tensor Decoder::hidden(const Tensor& tokens, const Tensor& rows, bool training, Cache* cache) const {
   const int64_t first = cache ? cache->length : 0;
   const Tensor positions = at::arange(first, first + tokens.size(1), tokens.options().dtype(at::kDouble));
-  Tensor x = dropped(at::embedding(w_[plan_.embedding], tokens), training);
-  for (const Plan::Layer& layer : plan_.layers) {
-    Tensor mixed = attention(layer, norm(x, layer.attention_norm), positions, training, cache);
-    if (&layer == &plan_.layers.back()) {                  // from here on every row goes its own way, and only some are asked for
-      mixed = mixed.flatten(0, 1).index_select(0, rows);
-      x = x.flatten(0, 1).index_select(0, rows);
+  Tensor x = dropped(at::embedding(w(plan_.embedding), tokens), training);
+  Tensor normed = rms_norm(x, w(plan_.layers.front().attention_norm), config_.norm_eps);
+  const auto add = [&](const Tensor& more, size_t next_norm) {
+    const Added added = add_rms_norm(x, dropped(more, training), w(next_norm), config_.norm_eps);
+    x = added.sum, normed = added.norm;
+  };
+  for (size_t i = 0; i < plan_.layers.size(); ++i) {
+    const Plan::Layer& layer = plan_.layers[i];
+    const bool last = i + 1 == plan_.layers.size();
+    Tensor mixed = attention(layer, normed, positions, training, cache);
+    if (last) {                                            // from here on every row goes its own way, and only some are asked for
+      mixed = mixed.flatten(0, 1), x = x.flatten(0, 1);
+      if (rows.defined()) mixed = mixed.index_select(0, rows), x = x.index_select(0, rows);
     }
-    x = x + dropped(at::linear(mixed, w_[layer.out]), training);
-    x = x + dropped(mlp(layer, norm(x, layer.mlp_norm)), training);
+    add(at::linear(mixed, w(layer.out)), layer.mlp_norm);
+    add(mlp(layer, normed), last ? plan_.norm : plan_.layers[i + 1].attention_norm);
   }
   if (cache) cache->length += tokens.size(1);
-  return norm(x, plan_.norm);
+  return normed;
 }
 
 Tensor Decoder::logits(const Tensor& hidden) const {
-  return at::linear(hidden, w_[plan_.head]).to(weights_.flat().scalar_type());
+  return at::linear(hidden, w(plan_.head)).to(weights_.flat().scalar_type());
 }
 
 Tensor Decoder::nll(const Batch& batch, bool training) const {

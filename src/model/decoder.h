@@ -15,10 +15,9 @@ class Decoder {
  public:
   Decoder(const DecoderConfig& config, at::Device device, at::ScalarType compute = at::kFloat);
 
-  // Casts the weights to the compute type. Call it after every change of the weights, with gradients on to train.
-  void refresh();
+  void refresh() { weights_.refresh(); }      // after every change of the weights
 
-  Tensor hidden(const Tensor& tokens, const Tensor& rows, bool training = false, Cache* cache = nullptr) const;   // [N, D], normed, of the given rows
+  Tensor hidden(const Tensor& tokens, const Tensor& rows, bool training = false, Cache* cache = nullptr) const;   // [N, D], normed, of the given rows; undefined: all
   Tensor logits(const Tensor& hidden) const;                                              // [N, V], float32 or float64
   Tensor nll(const Batch& batch, bool training = false) const;                            // [N]
   Tensor loss(const Batch& batch) const;                                                  // sum w nll / sum w, with dropout
@@ -32,14 +31,12 @@ class Decoder {
  private:
   Tensor attention(const Plan::Layer& layer, const Tensor& x, const Tensor& positions, bool training, Cache* cache) const;
   Tensor mlp(const Plan::Layer& layer, const Tensor& x) const;
-  Tensor norm(const Tensor& x, size_t weight) const;
+  const Tensor& w(size_t index) const { return weights_.leaves()[index]; }
   Tensor dropped(const Tensor& x, bool training) const;
 
   DecoderConfig config_;
   Plan plan_;
   Weights weights_;
-  at::ScalarType compute_;
-  std::vector<Tensor> w_;                 // the weights in the compute type
 };
 
 }  // namespace darope

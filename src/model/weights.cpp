@@ -41,7 +41,7 @@ std::vector<double> initial_values(const Part& part, int64_t seed) {
 
 }  // namespace
 
-Weights::Weights(const Plan& plan, const at::TensorOptions& options, int64_t seed) {
+Weights::Weights(const Plan& plan, const at::TensorOptions& compute, int64_t seed) {
   offsets_.resize(plan.weights.size());
   int64_t total = 0;
   for (const bool decay : {true, false}) {
@@ -52,16 +52,25 @@ Weights::Weights(const Plan& plan, const at::TensorOptions& options, int64_t see
     }
     if (decay) decayed_ = total;
   }
-  flat_ = at::zeros({total}, options);
+  const at::ScalarType type = c10::typeMetaToScalarType(compute.dtype()), exact = type == at::kDouble ? at::kDouble : at::kFloat;
+  flat_ = at::zeros({total}, compute.dtype(exact));
+  if (type != exact) copy_ = at::zeros({total}, compute);
   for (size_t i = 0; i < plan.weights.size(); ++i) {
     int64_t offset = offsets_[i];
     for (const Part& part : plan.weights[i].parts) {
       places_.push_back({part.name, part.shape, offset, part.count(), plan.weights[i].of_encoding});
       offset += part.count();
     }
-    leaves_.push_back(flat_.narrow(0, offsets_[i], plan.weights[i].count()).view(plan.weights[i].shape).detach().requires_grad_());
+    const Tensor& from = copy_.defined() && !plan.weights[i].of_encoding ? copy_ : flat_;
+    leaves_.push_back(from.narrow(0, offsets_[i], plan.weights[i].count()).view(plan.weights[i].shape).detach().requires_grad_());
   }
   initialise(plan, seed);
+  refresh();
+}
+
+void Weights::refresh() {
+  const at::NoGradGuard no_grad;
+  if (copy_.defined()) copy_.copy_(flat_);
 }
 
 void Weights::initialise(const Plan& plan, int64_t seed) {

@@ -17,9 +17,7 @@ void Recorded::run() { work_(); }
 
 Upload::Upload(at::Device) {}
 Upload::~Upload() = default;
-void Upload::copy(const Batch& from, Batch& to) {
-  for (size_t i = 0; i < from.all().size(); ++i) to.all()[i]->copy_(*from.all()[i]);
-}
+void Upload::copy(const Batch& from, Batch& to) { to.copy_from(from); }
 
 int64_t peak_memory(at::Device) { return peak_memory_bytes(); }
 std::string device_name(at::Device) { return machine_name(); }

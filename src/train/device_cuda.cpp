@@ -46,6 +46,7 @@ void Recorded::run() {
     return;
   }
   if (state_->runs == State::kWarmUp) {
+    c10::cuda::CUDACachingAllocator::emptyCache();      // the graph has memory of its own; what the eager runs used would lie idle
     state_->graph.capture_begin();
     work_();
     state_->graph.capture_end();
@@ -65,21 +66,17 @@ Upload::Upload(at::Device device) : state_(device.is_cuda() ? std::make_unique<S
 Upload::~Upload() = default;
 
 void Upload::copy(const Batch& from, Batch& to) {
-  if (!state_) {
-    for (size_t i = 0; i < from.all().size(); ++i) to.all()[i]->copy_(*from.all()[i]);
-    return;
-  }
+  if (!state_) return to.copy_from(from);
   Batch& pinned = state_->pinned[state_->next];
   at::cuda::CUDAEvent& sent = state_->sent[state_->next];
   state_->next = 1 - state_->next;
-  if (!pinned.tokens.defined())
-    pinned = {from.tokens.pin_memory(), from.rows.pin_memory(), from.targets.pin_memory(), from.weight.pin_memory()};
-  else
+  if (!pinned.tokens.defined()) {
+    pinned = from.map([](const Tensor& x) { return x.pin_memory(); });
+  } else {
     sent.synchronize();
-  for (size_t i = 0; i < from.all().size(); ++i) {
-    pinned.all()[i]->copy_(*from.all()[i]);
-    to.all()[i]->copy_(*pinned.all()[i], true);
+    pinned.copy_from(from);
   }
+  to.copy_from(pinned, true);
   sent.record();
 }
 

@@ -6,6 +6,7 @@
 #include <ATen/ops/linalg_vector_norm.h>
 #include <ATen/ops/maximum.h>
 #include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
 
 namespace darope {
 
@@ -16,12 +17,20 @@ AdamW::AdamW(Weights& weights, const Plan& plan, const OptimConfig& config)
   steps_ = at::zeros({1}, scalar);
   stopped_ = at::zeros({1}, scalar);
   norm_ = at::zeros({1}, weights.flat().options());
-  const std::vector<Tensor> gradients = weights.cut(gradient_);
+  if (weights.copy().defined()) low_gradient_ = at::zeros_like(weights.copy());
+  const std::vector<Tensor> gradients = weights.cut(gradient_), low = weights.copy().defined() ? weights.cut(low_gradient_) : gradients;
   for (size_t i = 0; i < gradients.size(); ++i) {
     const Tensor& leaf = weights.leaves()[i];
-    leaf.mutable_grad() = gradients[i];                       // backward adds to it in place
+    leaf.mutable_grad() = plan.weights[i].of_encoding ? gradients[i] : low[i];       // backward adds to it in place
     if (const auto& bounds = plan.weights[i].bounds) bounded_.push_back({leaf.detach(), bounds->first, bounds->second});
   }
+}
+
+void AdamW::collect() {
+  if (!low_gradient_.defined()) return;
+  const at::NoGradGuard no_grad;
+  gradient_.add_(low_gradient_);
+  low_gradient_.zero_();
 }
 
 void AdamW::update(int64_t offset, int64_t count, double decay) {

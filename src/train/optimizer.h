@@ -12,6 +12,7 @@ class AdamW {
 
   void set_rate(double rate) { rate_.fill_(rate); }
   void zero_gradients() { gradient_.zero_(); }
+  void collect();                                             // after a backward pass: what low-precision leaves received, added up in float32
   // Clips and applies what backward passes have added to the leaves' gradients. From the first loss or gradient norm that is
   // not finite on, weights, moments and steps() stay as they were before it.
   void step(const Tensor& loss);
@@ -29,6 +30,7 @@ class AdamW {
   Weights& weights_;
   OptimConfig config_;
   Tensor gradient_, first_, second_;                          // laid out like the weights
+  Tensor low_gradient_;                                       // of the leaves in a low-precision copy; undefined without one
   Tensor rate_, steps_, stopped_, norm_;
   struct Bounded {
     Tensor weight;

@@ -157,6 +157,7 @@ void Trainer::accumulate() {
   model_.refresh();
   const Tensor loss = model_.loss(buffers_) / double(config_.grad_acc_steps);
   loss.backward();
+  optimizer_.collect();
   loss_.add_(loss.detach());
 }
 

@@ -1,0 +1,19 @@
+#pragma once
+#include <ATen/core/Tensor.h>
+
+namespace darope {
+using at::Tensor;
+
+struct NormOutputs {
+  Tensor sum, norm, scale;
+};
+struct NormGrads {
+  Tensor x, weight;
+};
+
+// The GPU's side of norm.h; without CUDA in the build nothing fits. An undefined delta or grad_sum is none.
+bool norm_fits_on_cuda(const Tensor& x);
+NormOutputs norm_on_cuda(const Tensor& x, const Tensor& delta, const Tensor& weight, double eps);
+NormGrads norm_backward_on_cuda(const Tensor& grad_sum, const Tensor& grad_norm, const Tensor& sum, const Tensor& weight, const Tensor& scale);
+
+}  // namespace darope

@@ -1,0 +1,10 @@
+#include "ops/norm_cuda.h"
+
+// The build without CUDA: no tensor is on a GPU.
+namespace darope {
+
+bool norm_fits_on_cuda(const Tensor&) { return false; }
+NormOutputs norm_on_cuda(const Tensor&, const Tensor&, const Tensor&, double) { return {}; }
+NormGrads norm_backward_on_cuda(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&) { return {}; }
+
+}  // namespace darope
