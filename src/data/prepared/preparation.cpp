@@ -129,7 +129,7 @@ Manifest Preparation::finish() {
 }
 
 std::vector<Split> draw_splits(int64_t count, uint64_t seed) {
-  if (count < kFewest) throw Error(fmt::format("{} files are too few for three splits: give at least {}", count, kFewest));
+  if (count < kFewest) throw Error(fmt::format("{} sound files are too few for three splits: give at least {}", count, kFewest));
   std::vector<size_t> order(size_t(count), 0);
   std::iota(order.begin(), order.end(), size_t{0});
   Random random(seed, "prepare/split");
