@@ -7,6 +7,8 @@ import json
 import lzma
 import os
 import random
+import signal
+import subprocess
 
 import numpy as np
 import pytest
@@ -283,6 +285,20 @@ def test_what_is_listed_and_missing_is_skipped(pieces, tmp_path):
     manifest = json.loads((tmp_path / "set" / "manifest.json").read_text())
     assert [each["name"] for each in manifest["skipped"]] == ["2018/gone.midi"]
     assert manifest["facts"]["pieces"] == 40
+
+
+def test_a_signal_leaves_nothing(tmp_path):
+    """The source is a pipe, so that the signal comes while the program reads."""
+    os.mkfifo(tmp_path / "a.json")
+    words = [BUILD / "darope", "data", "prepare", "jsb", tmp_path / "a.json", "--out", tmp_path / "set"]
+    program = subprocess.Popen(words, stderr=subprocess.PIPE)
+    with open(tmp_path / "a.json", "w") as pipe:                  # opens once the program does
+        assert (tmp_path / "set.preparing").exists()
+        program.send_signal(signal.SIGINT)
+        pieces = [[[60, 55, 50, 45]] * 4]
+        pipe.write(json.dumps({"train": pieces, "valid": pieces, "test": pieces}))
+    assert program.wait(60) == 130 and b"stopped on request" in program.stderr.read()
+    assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
 
 
 @pytest.mark.parametrize("words, message", [

@@ -1,6 +1,7 @@
 #include "data/midi/chunks.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace darope::remi {
 namespace {
@@ -57,10 +58,10 @@ std::vector<uint16_t> tokens_of(const MidiFile& piece, Stretch stretch) {
   if (notes.empty()) return {};
   for (Note& note : notes) note.time -= stretch.begin;
   std::vector<Tempo> tempos;
-  for (const Tempo& tempo : piece.tempos) {
-    if (tempo.time <= stretch.begin) tempos = {{0, tempo.microseconds}};
-    else if (tempo.time < stretch.end) tempos.push_back({tempo.time - stretch.begin, tempo.microseconds});
-  }
+  auto tempo = std::lower_bound(piece.tempos.begin(), piece.tempos.end(), stretch.begin + 1, begins_before);
+  if (tempo != piece.tempos.begin()) tempos.push_back({0, std::prev(tempo)->microseconds});
+  for (; tempo != piece.tempos.end() && tempo->time < stretch.end; ++tempo)
+    tempos.push_back({tempo->time - stretch.begin, tempo->microseconds});
   return tokenize(piece.ticks_per_quarter, notes, tempos);
 }
 

@@ -119,6 +119,7 @@ void Preparation::close(Split split) {
 }
 
 Manifest Preparation::finish() {
+  throw_if_stopped();
   if (progress_ && progress_->terminal()) progress_->show(expected_, "");
   for (const Split split : {Split::train, Split::validation, Split::test}) close(split);
   write_file(folder_ / "manifest.json", to_json(manifest_));
