@@ -146,24 +146,26 @@ def test_all_performances(tokenizer, tmp_path):
     assert compare_all(tokenizer, files, tmp_path / "parts") == {"tokens": 25_616_789, "sequences": 13_945, "cut": 27_482_858}
 
 
-def draw_file(rng):
-    """Notes that overlap, repeat, stack to chords and leave the piano, tempos that change, pedals between."""
+def draw_file(rng, groups=60, beats=12, orderly=False):
+    """Notes that overlap, repeat, stack to chords and leave the piano, tempos that change, pedals between. Orderly: no note without
+    length and no two tempos at one time, whose order the files that MidiTok writes of its chunks do not keep."""
     events, division = [], rng.choice([24, 96, 120, 220, 384, 480, 960])
-    for _ in range(rng.randrange(1, 60)):
-        start, pitch = rng.randrange(0, 12 * division), rng.randrange(15, 115)
+    for _ in range(rng.randrange(1, groups)):
+        start, pitch = rng.randrange(0, beats * division), rng.randrange(15, 115)
         chord = rng.choice([(0,), (0, 4, 7), (0, 3, 7, 10), (0, 4, 7, 10, 14), (0, 5, 7), (0, 7, 4)])
-        held = rng.randrange(0, 16 * division) if rng.random() < 0.2 else rng.randrange(0, 2 * division)
+        held = rng.randrange(orderly, (16 if rng.random() < 0.2 else 2) * division)
         for interval in chord:
             if pitch + interval > 127:
                 continue
             on = start + rng.choice([0, 0, 0, division // 9])
             events.append((on, bytes([0x90, pitch + interval, rng.randrange(1, 128)])))
             events.append((on + held, bytes([*rng.choice([(0x80, pitch + interval, 64), (0x90, pitch + interval, 0)])])))
-    for _ in range(rng.choice([0, 0, 1, 1, 3])):
+    for i in range(rng.choice([0, 0, 1, 1, 3])):
         tempo = rng.randrange(200_000, 1_700_000).to_bytes(3, "big")
-        events.append((rng.choice([0, rng.randrange(0, 14 * division)]), b"\xff\x51\x03" + tempo))
+        at = i * (beats * division // 4 + rng.randrange(division)) if orderly else rng.choice([0, rng.randrange((beats + 2) * division)])
+        events.append((at, b"\xff\x51\x03" + tempo))
     for _ in range(5):
-        events.append((rng.randrange(0, 12 * division), bytes([0xB0, 64, rng.randrange(128)])))
+        events.append((rng.randrange(0, beats * division), bytes([0xB0, 64, rng.randrange(128)])))
     return midi_bytes(events, division, running=rng.random() < 0.5)
 
 
@@ -174,6 +176,18 @@ def test_generated_files(tokenizer, tmp_path):
         file.write_bytes(draw_file(rng))
     for file, ours in zip(files, rows(probe("whole", *files))):
         assert ours == whole(tokenizer, file), file.read_bytes().hex()
+
+
+def test_sequences_of_generated_files(tokenizer, tmp_path):
+    rng = random.Random(4)
+    files = [tmp_path / f"{i}.mid" for i in range(24)]
+    for file in files:
+        file.write_bytes(draw_file(rng, groups=1000, beats=rng.choice([16, 100, 400]), orderly=True))
+    cut = [rows(block) for block in probe("sequences", MEAN_TOKENS_PER_NOTE, *files).split("\n\n")]
+    expected = [chunks(tokenizer, file, tmp_path / file.stem) for file in files]
+    assert sum(map(len, expected)) > 48
+    for file, ours, theirs in zip(files, cut, expected):
+        assert ours == theirs, file.read_bytes().hex()
 
 
 def test_percussion_has_tokens_of_its_own(tokenizer, tmp_path):
