@@ -15,6 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kMark = ".darope-preparing";      // the folder is ours to remove
+constexpr size_t kShown = 40;                           // characters of a name; a line that breaks cannot be drawn over
 constexpr int64_t kFewest = 3;                          // items, one for each split
 
 fs::path without_slash(const fs::path& path) { return path.has_filename() ? path : path.parent_path(); }
@@ -67,7 +68,8 @@ void Preparation::expect(int64_t files) {
 
 void Preparation::advance(const std::string& name) {
   throw_if_stopped();
-  if (progress_ && progress_->terminal()) progress_->show(reached_, name);
+  const std::string shown = name.size() > kShown ? "..." + name.substr(name.size() - kShown) : name;
+  if (progress_ && progress_->terminal()) progress_->show(reached_, shown);
   ++reached_;
 }
 
