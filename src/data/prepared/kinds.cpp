@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/names.h"
+#include "data/midi/remi.h"
 
 namespace darope {
 
@@ -9,6 +10,10 @@ const std::vector<Kind>& all_kinds() {
   static const std::vector<Kind> table = {
       {.name = "jsb", .source = "JSB Chorales: Jsb16thSeparated.json, or the folder it lies in", .vocabulary = 90, .prepare = prepare_jsb,
        .show = show_chorale},
+      {.name = "maestro", .source = "MAESTRO v3: the folder maestro-v3.0.0, with its years and its .csv", .vocabulary = remi::kVocabulary,
+       .prepare = prepare_maestro, .show = show_events, .present = transpose},
+      {.name = "midi", .source = "your own piano pieces: a folder of .mid and .midi files, at any depth", .vocabulary = remi::kVocabulary,
+       .prepare = prepare_midi, .show = show_events, .present = transpose},
   };
   return table;
 }

@@ -7,4 +7,9 @@ namespace darope {
 void prepare_jsb(const PrepareRequest& request, Preparation& out);
 std::string show_chorale(std::span<const int64_t> tokens);
 
+void prepare_maestro(const PrepareRequest& request, Preparation& out);
+void prepare_midi(const PrepareRequest& request, Preparation& out);
+std::string show_events(std::span<const int64_t> tokens);
+Tokens transpose(Tokens tokens, Random* random);
+
 }  // namespace darope

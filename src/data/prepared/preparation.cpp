@@ -15,6 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kMark = ".darope-preparing";      // the folder is ours to remove
+constexpr size_t kShown = 40;                           // characters of a name; a line that breaks cannot be drawn over
 constexpr int64_t kFewest = 3;                          // items, one for each split
 
 fs::path without_slash(const fs::path& path) { return path.has_filename() ? path : path.parent_path(); }
@@ -67,7 +68,8 @@ void Preparation::expect(int64_t files) {
 
 void Preparation::advance(const std::string& name) {
   throw_if_stopped();
-  if (progress_ && progress_->terminal()) progress_->show(reached_, name);
+  const std::string shown = name.size() > kShown ? "..." + name.substr(name.size() - kShown) : name;
+  if (progress_ && progress_->terminal()) progress_->show(reached_, shown);
   ++reached_;
 }
 
@@ -119,6 +121,7 @@ void Preparation::close(Split split) {
 }
 
 Manifest Preparation::finish() {
+  throw_if_stopped();
   if (progress_ && progress_->terminal()) progress_->show(expected_, "");
   for (const Split split : {Split::train, Split::validation, Split::test}) close(split);
   write_file(folder_ / "manifest.json", to_json(manifest_));
@@ -129,7 +132,7 @@ Manifest Preparation::finish() {
 }
 
 std::vector<Split> draw_splits(int64_t count, uint64_t seed) {
-  if (count < kFewest) throw Error(fmt::format("{} files are too few for three splits: give at least {}", count, kFewest));
+  if (count < kFewest) throw Error(fmt::format("{} sound files are too few for three splits: give at least {}", count, kFewest));
   std::vector<size_t> order(size_t(count), 0);
   std::iota(order.begin(), order.end(), size_t{0});
   Random random(seed, "prepare/split");

@@ -1,0 +1,12 @@
+#pragma once
+#include "data/prepared/preparation.h"
+
+namespace darope {
+
+// MIDI files below a folder, by their names relative to it, sorted.
+std::vector<std::string> midi_files(const std::filesystem::path& folder);
+
+// The sequences of each sound file (data/midi/chunks.h) into the split that is drawn for it.
+void prepare_performances(const PrepareRequest& request, const std::vector<std::string>& names, Preparation& out);
+
+}  // namespace darope
