@@ -1,15 +1,22 @@
 #include <fmt/format.h>
 
+#include <charconv>
+
 #include "base/config.h"
+#include "base/error.h"
 #include "cli/verbs.h"
 #include "experiments/compare.h"
 #include "report/report.h"
+#include "runs/bundle.h"
 
 namespace darope {
 namespace {
 
+namespace fs = std::filesystem;
+
 struct Settings {
-  std::string config, encodings, out;
+  std::string config, encodings, out, shard, bundle;
+  std::vector<std::string> from;
   int64_t seeds = 0, jobs = 0;
   bool print_config = false;
 };
@@ -28,20 +35,56 @@ std::vector<std::string> split_encodings(const std::string& text) {
   return out;
 }
 
-void compare_verb(const Settings& s, const CLI::App& verb) {
+// "2/8": the third of eight.
+Shard parse_shard(const std::string& text) {
+  Shard shard;
+  const char *first = text.data(), *last = first + text.size();
+  const auto [slash, no_index] = std::from_chars(first, last, shard.index);
+  const bool cut = no_index == std::errc() && slash != last && *slash == '/';
+  const auto [end, no_count] = std::from_chars(cut ? slash + 1 : last, last, shard.count);
+  if (!cut || no_count != std::errc() || end != last || shard.index < 0 || shard.index >= shard.count)
+    throw Error(fmt::format("--shard {}: it should be i/N with i from 0 to N - 1, as in 0/4", text));
+  return shard;
+}
+
+CompareConfig load(const Settings& s, const CLI::App& verb) {
   CompareConfig config;
   load_config(config, s.config, verb.remaining());
   if (!s.encodings.empty()) config.encodings = split_encodings(s.encodings);
   if (!s.out.empty()) config.dump_dir = s.out;
   if (verb.count("--seeds") > 0) config.seeds = s.seeds;
   if (verb.count("--jobs") > 0) config.jobs = s.jobs;
+  return config;
+}
+
+void pack(const Settings& s, const fs::path& out) {
+  if (s.bundle.empty() || !fs::exists(out / "runs")) return;
+  fmt::print(stderr, "{} finished runs in {}\n", write_bundle(s.bundle, {out}), s.bundle);
+}
+
+void compare_verb(const Settings& s, const CLI::App& verb) {
+  const CompareConfig config = load(s, verb);
   if (s.print_config) {
     fmt::print("{}", to_yaml(config));
     return;
   }
+  const Shard shard = s.shard.empty() ? Shard{} : parse_shard(s.shard);
+  const fs::path out = config.dump_dir;
   const std::vector<RunConfig> plan = make_plan(config);
-  run_plan(plan, config);
-  const std::filesystem::path out = config.dump_dir;
+  for (const std::string& bundle : s.from) take_finished(plan, bundle);
+  try {
+    run_plan(share_of(plan, shard), config);
+  } catch (const Error&) {
+    pack(s, out);                                  // whoever goes on needs what is there
+    throw;
+  }
+  pack(s, out);
+  const auto missing = std::count_if(plan.begin(), plan.end(), [](const RunConfig& run) { return !is_finished(run.dump_dir); });
+  if (missing > 0) {
+    fmt::print("{} of {} runs are still missing in {}; bring the shards together there, then: darope report {}\n", missing, plan.size(),
+               out.string(), out.string());
+    return;
+  }
   fmt::print("{}\n{}\n", report::terminal_table(report::write_report(out, {out})), (out / "report.html").string());
 }
 
@@ -55,6 +98,10 @@ void add_compare(CLI::App& app) {
   verb->add_option("--seeds", s->seeds, "runs of each encoding");
   verb->add_option("--out", s->out, "folder of this comparison");
   verb->add_option("--jobs", s->jobs, "runs side by side");
+  verb->add_option("--shard", s->shard, "i/N: only every N-th run, from the i-th on (counted from 0), for one of N machines");
+  verb->add_option("--from", s->from, "a bundle whose finished runs need not be trained again; may be given several times")
+      ->allow_extra_args(false);
+  verb->add_option("--bundle", s->bundle, "at the end, or when stopped, pack the finished runs without weights into this file (.tar.zst)");
   verb->add_flag("--print-config", s->print_config, "print the settings that would be used, and stop");
   verb->allow_extras();
   verb->callback([s, verb] { compare_verb(*s, *verb); });

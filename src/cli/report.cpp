@@ -2,24 +2,42 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "base/error.h"
 #include "base/files.h"
 #include "cli/verbs.h"
 #include "report/results.h"
+#include "runs/bundle.h"
 
 namespace darope {
 namespace {
 
+namespace fs = std::filesystem;
+
 struct Settings {
-  std::vector<std::string> folders;
+  std::vector<std::string> comparisons;
   report::Options options;
-  std::string csv;
+  std::string out, csv, bundle;
 };
 
+fs::path folder_for_report(const Settings& s, const std::vector<fs::path>& comparisons) {
+  if (!s.out.empty()) {
+    make_directories(s.out);
+    return s.out;
+  }
+  const auto folder = std::find_if(comparisons.begin(), comparisons.end(), [](const fs::path& each) { return !fs::is_regular_file(each); });
+  if (folder == comparisons.end()) throw Error("a report on bundles needs a folder to go to: give --out DIR");
+  return *folder;
+}
+
 void print_report(const Settings& s) {
-  const std::vector<std::filesystem::path> folders(s.folders.begin(), s.folders.end());
-  const report::Summary summary = report::write_report(folders.front(), folders, s.options);
+  const std::vector<fs::path> comparisons(s.comparisons.begin(), s.comparisons.end());
+  const fs::path out = folder_for_report(s, comparisons);
+  const report::Summary summary = report::write_report(out, comparisons, s.options);
   if (!s.csv.empty()) write_file(s.csv, report::results_csv(summary));
-  fmt::print("{}\n{}\n", report::terminal_table(summary), (folders.front() / "report.html").string());
+  if (!s.bundle.empty()) fmt::print(stderr, "{} finished runs in {}\n", write_bundle(s.bundle, comparisons), s.bundle);
+  fmt::print("{}\n{}\n", report::terminal_table(summary), (out / "report.html").string());
 }
 
 }  // namespace
@@ -27,12 +45,13 @@ void print_report(const Settings& s) {
 void add_report(CLI::App& app) {
   auto settings = std::make_shared<Settings>();
   CLI::App* verb = app.add_subcommand("report", "the report of a comparison, rendered again from its runs");
-  verb->add_option("DIR", settings->folders, "folders of comparisons; several count as one, and the report goes into the first")
-      ->required();
+  verb->add_option("DIR", settings->comparisons, "folders and bundles of comparisons; several count as one")->required();
+  verb->add_option("--out", settings->out, "where report.html and results.json go; without it, into the first folder given");
   verb->add_option("--reference", settings->options.reference,
                    "the encoding the others are tested against; without it darope, or the first");
   verb->add_option("--margin", settings->options.margin, "a difference this small counts as a tie")->capture_default_str();
   verb->add_option("--csv", settings->csv, "also write the scores to this file");
+  verb->add_option("--bundle", settings->bundle, "also pack the runs without weights into this file (.tar.zst)");
   verb->add_flag("--paper-family", settings->options.paper_family, "correct for the paper's four baselines instead of all that were run");
   verb->callback([settings] { print_report(*settings); });
 }

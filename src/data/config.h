@@ -19,7 +19,7 @@ struct DataConfig {
   std::string task, path, root_dir;
   int64_t batch_size = 16, seq_len = 256;
   LengthsConfig lengths;
-  int64_t test_examples = 256, test_seed = 1;
+  int64_t test_examples = 256, test_seed = 1, free_running = 128;
   double test_share = 0.1;
 
   void fields(auto&& visit) {
@@ -31,6 +31,7 @@ struct DataConfig {
     visit("lengths", lengths, "");
     visit("test_examples", test_examples, "examples at each test length; of a file, at most as many as its end holds");
     visit("test_seed", test_seed, "of the task's test examples");
+    visit("free_running", free_running, "examples of a task that the model also answers reading its own answer");
     visit("test_share", test_share, "of a file, how much of its end is kept for the test");
   }
 };

@@ -26,6 +26,7 @@ Dataset open_dataset(const DataConfig& config, uint64_t seed, int64_t batches) {
   at_least("seq_len", config.seq_len, 2);
   at_least("test_examples", config.test_examples, 1);
   at_least("test_seed", config.test_seed, 0);
+  at_least("free_running", config.free_running, 0);
   if (!config.root_dir.empty()) return open_prepared(config, seed);
   return config.path.empty() ? open_task(config, seed, batches) : open_token_file(config, seed);
 }

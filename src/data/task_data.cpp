@@ -93,6 +93,7 @@ Dataset open_task(const DataConfig& config, uint64_t seed, int64_t batches) {
     const auto set = std::make_shared<TaskTest>(task, config.seq_len, bucket, uint64_t(config.test_seed), config.test_examples);
     out.tests.push_back({multiple, set, set->constant()});
   }
+  out.free_running = config.free_running;
   return out;
 }
 

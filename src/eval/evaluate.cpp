@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "base/signals.h"
+#include "eval/free_running.h"
 
 namespace darope {
 namespace {
@@ -16,22 +17,33 @@ int64_t examples_at_once(const Decoder& model, int64_t length) {
   return std::max<int64_t>(1, tokens / length);
 }
 
-// The weighted mean over each example's scored tokens: [count], on the CPU.
-Tensor mean_by_example(const Tensor& values, const Tensor& weight, int64_t count) {
-  return ((values.to(at::kDouble) * weight).view({count, -1}).sum(1) / weight.view({count, -1}).sum(1)).cpu();
+// Of each example: its scored tokens, and their mean. [count], on the CPU.
+Tensor tokens_by_example(const Batch& batch) { return batch.weight.to(at::kDouble).view({batch.tokens.size(0), -1}).sum(1).cpu(); }
+Tensor mean_by_example(const Tensor& values, const Batch& batch) {
+  return (values.to(at::kDouble) * batch.weight).view({batch.tokens.size(0), -1}).sum(1).cpu() / tokens_by_example(batch);
 }
 
-void emit_all(const Emit& emit, std::string_view metric, int64_t multiple, int64_t first, const Tensor& values) {
-  for (int64_t i = 0; i < values.size(0); ++i) emit({metric, multiple, first + i, values[i].item<double>()});
+void emit_all(const Emit& emit, std::string_view metric, int64_t multiple, int64_t first, const Tensor& values, const Batch& batch) {
+  const Tensor tokens = tokens_by_example(batch);
+  for (int64_t i = 0; i < values.size(0); ++i)
+    emit({metric, multiple, first + i, values[i].item<double>(), int64_t(tokens[i].item<double>())});
 }
 
 void score_batch(Decoder& model, Measure measure, const Batch& batch, int64_t multiple, int64_t first, const Emit& emit) {
-  const int64_t count = batch.tokens.size(0);
-  if (measure == Measure::nll) return emit_all(emit, "nll", multiple, first, mean_by_example(model.nll(batch), batch.weight, count));
+  if (measure == Measure::nll) return emit_all(emit, "nll", multiple, first, mean_by_example(model.nll(batch), batch), batch);
   const Tensor right = at::argmax(model.logits(model.hidden(batch.tokens, batch.rows)), -1) == batch.targets;
-  const Tensor accuracy = mean_by_example(right, batch.weight, count);
-  emit_all(emit, "token_accuracy", multiple, first, accuracy);
-  emit_all(emit, "exact_match", multiple, first, (accuracy == 1).to(at::kDouble));
+  const Tensor accuracy = mean_by_example(right, batch);
+  emit_all(emit, "token_accuracy", multiple, first, accuracy, batch);
+  emit_all(emit, "exact_match", multiple, first, (accuracy == 1).to(at::kDouble), batch);
+}
+
+// Calls use(batch, first) with the first `count` examples of a set, as many at once as fit.
+template <class Use> void in_batches(const Decoder& model, const TestSet& set, int64_t multiple, int64_t count, const Use& use) {
+  const int64_t at_once = examples_at_once(model, multiple * model.config().max_seqlen);
+  for (int64_t first = 0; first < count; first += at_once) {
+    throw_if_stopped();
+    use(set.read(first, std::min(at_once, count - first)).to(model.device()), first);
+  }
 }
 
 }  // namespace
@@ -40,26 +52,20 @@ void evaluate(Decoder& model, const Dataset& data, const Emit& emit) {
   const at::NoGradGuard no_grad;
   model.refresh();
   for (const TestLength& test : data.tests) {
-    const int64_t at_once = examples_at_once(model, test.multiple * model.config().max_seqlen);
-    for (int64_t first = 0; first < test.set->size(); first += at_once) {
-      throw_if_stopped();
-      const Batch batch = test.set->read(first, std::min(at_once, test.set->size() - first)).to(model.device());
+    in_batches(model, *test.set, test.multiple, test.set->size(), [&](const Batch& batch, int64_t first) {
       score_batch(model, data.measure, batch, test.multiple, first, emit);
-    }
+    });
+    in_batches(model, *test.set, test.multiple, std::min(data.free_running, test.set->size()), [&](const Batch& batch, int64_t first) {
+      emit_all(emit, "free_running", test.multiple, first, mean_by_example(free_running(model, batch) == batch.targets, batch), batch);
+    });
   }
 }
 
 double mean_nll(Decoder& model, const TestSet& set) {
   const at::NoGradGuard no_grad;
   model.refresh();
-  const int64_t at_once = examples_at_once(model, model.config().max_seqlen);
   double sum = 0;
-  for (int64_t first = 0; first < set.size(); first += at_once) {
-    throw_if_stopped();
-    const int64_t count = std::min(at_once, set.size() - first);
-    const Batch batch = set.read(first, count).to(model.device());
-    sum += mean_by_example(model.nll(batch), batch.weight, count).sum().item<double>();
-  }
+  in_batches(model, set, 1, set.size(), [&](const Batch& batch, int64_t) { sum += mean_by_example(model.nll(batch), batch).sum().item<double>(); });
   return sum / double(set.size());
 }
 

@@ -19,6 +19,16 @@ struct CompareConfig : RunConfig {
 
 std::vector<RunConfig> make_plan(const CompareConfig& config);     // seeds x tasks x encodings, each checked
 
+// One machine's part of a plan: every run whose place in it leaves the remainder `index`.
+struct Shard {
+  int64_t index = 0, count = 1;
+};
+std::vector<RunConfig> share_of(const std::vector<RunConfig>& plan, const Shard& shard);
+
+// Puts the plan's runs that a bundle holds into their folders. A folder that is there stays as it is; a bundled run of the same
+// name with another config is an Error before anything is written.
+void take_finished(const std::vector<RunConfig>& plan, const std::filesystem::path& bundle);
+
 // Trains what is not finished yet, in processes of their own under dump_dir/runs/. A run that diverges is kept as such; a run
 // that fails is an Error once the others are through; a signal stops and saves them all.
 void run_plan(const std::vector<RunConfig>& plan, const CompareConfig& config);

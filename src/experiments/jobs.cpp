@@ -18,6 +18,7 @@
 #include "base/progress.h"
 #include "base/signals.h"
 #include "experiments/compare.h"
+#include "runs/runs.h"
 
 namespace darope {
 namespace {

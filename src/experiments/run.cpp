@@ -17,6 +17,7 @@
 #include "base/signals.h"
 #include "data/open.h"
 #include "eval/evaluate.h"
+#include "runs/runs.h"
 #include "train/checkpoint_dir.h"
 #include "train/device.h"
 #include "train/trainer.h"
@@ -25,22 +26,6 @@ namespace darope {
 namespace {
 
 namespace fs = std::filesystem;
-
-// Settings that may change between two lives of one run without changing what it computes.
-bool may_change(const std::string& key) {
-  return key == "name" || key == "dump_dir" || key == "threads" || key == "graph" || key.starts_with("checkpoint.") || key.starts_with("logging.");
-}
-
-void check_same_config(const fs::path& file, const RunConfig& config) {
-  if (!fs::exists(file)) return;
-  RunConfig before;
-  load_config(before, file, {});
-  std::string changed;
-  for (const Difference& d : differences(before, config))
-    if (!may_change(d.key)) changed += fmt::format("{}{} was {} and is now {}", changed.empty() ? "" : ", ", d.key, d.before, d.after);
-  if (changed.empty()) return;
-  throw Error(fmt::format("{} belongs to another run ({}): choose another dump_dir, or remove it", file.parent_path().string(), changed));
-}
 
 // What ran where, for whoever wonders later: nothing here changes what a run computes.
 std::string manifest(const std::string& data_order) {
@@ -65,7 +50,7 @@ std::string hash_without_encoding(RunConfig config) {
 void write_scores(Decoder& model, const Dataset& data, const fs::path& file) {
   std::string lines;
   evaluate(model, data, [&](const Score& s) {
-    lines += nlohmann::ordered_json{{"metric", s.metric}, {"x", s.x}, {"example", s.example}, {"value", s.value}}.dump() + "\n";
+    lines += nlohmann::ordered_json{{"metric", s.metric}, {"x", s.x}, {"example", s.example}, {"value", s.value}, {"tokens", s.tokens}}.dump() + "\n";
   });
   write_file(file, lines);
 }
@@ -119,8 +104,6 @@ at::ScalarType find_dtype(const std::string& name, at::Device device) {
   throw Error(unknown_name("dtype", name, {"auto", "fp32", "bf16"}));
 }
 
-bool is_finished(const fs::path& folder) { return fs::exists(folder / "run.json"); }
-
 RunConfig resolve(RunConfig config) {
   if (config.dump_dir.empty()) throw Error("dump_dir is empty: give the folder this run should write to");
   config.check();
@@ -133,7 +116,7 @@ RunConfig resolve(RunConfig config) {
     if (!find_encoding(encoding).traits.trains)
       throw Error(fmt::format("{} is a change at evaluation and cannot be trained: train rope", base_name(encoding)));
   const Plan plan(config.model);                          // says what is wrong with the model, without making it
-  check_same_config(fs::path(config.dump_dir) / "config.yaml", config);
+  if (const fs::path saved = fs::path(config.dump_dir) / "config.yaml"; fs::exists(saved)) check_same_config(read_file(saved), saved, config);
   return config;
 }
 

@@ -42,6 +42,8 @@ int run(RunConfig config, const std::function<void(int64_t)>& on_step = {});
 at::Device find_device(const std::string& name);                              // cpu, cuda, auto
 at::ScalarType find_dtype(const std::string& name, at::Device device);        // fp32, bf16, auto
 
-bool is_finished(const std::filesystem::path& folder);
+// An Error that names what differs, where `text` is the config of another run than this one. What may change between two lives
+// of a run (its folder, threads, how often it logs and saves) is no difference.
+void check_same_config(const std::string& text, const std::filesystem::path& file, const RunConfig& config);
 
 }  // namespace darope

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "base/error.h"
 #include "report/summary.h"
@@ -31,11 +32,20 @@ const Metric& primary_metric(const Run& run) {
   throw Error(fmt::format("{} has scores of no metric a comparison is made on: token_accuracy, exact_match or nll", run.folder.string()));
 }
 
-const stats::Values* scores_of(const Run& run, const std::string& metric, double x) {
-  const auto found = run.scores.find(metric);
-  if (found == run.scores.end()) return nullptr;
+const stats::Values* values_of(const std::map<std::string, Run::Scores>& by_metric, const std::string& metric, double x) {
+  const auto found = by_metric.find(metric);
+  if (found == by_metric.end()) return nullptr;
   const auto at = found->second.find(x);
   return at == found->second.end() ? nullptr : &at->second;
+}
+const stats::Values* scores_of(const Run& run, const std::string& metric, double x) { return values_of(run.scores, metric, x); }
+
+// The mean over tokens instead of examples.
+std::optional<double> pooled_over_tokens(const Run& run, const std::string& metric, double x) {
+  const stats::Values *scores = scores_of(run, metric, x), *tokens = values_of(run.scored_tokens, metric, x);
+  if (!tokens) return std::nullopt;
+  const double all = std::accumulate(tokens->begin(), tokens->end(), 0.0);
+  return std::inner_product(scores->begin(), scores->end(), tokens->begin(), 0.0) / all;
 }
 
 // The mean over finished seeds of a metric beside the main one.
@@ -52,14 +62,17 @@ std::optional<double> beside(const Gathered& all, const std::string& dataset, co
 Cell make_cell(const Gathered& all, const Dataset& dataset, const AtLength& at, const std::string& encoding) {
   Cell cell;
   cell.encoding = encoding;
+  stats::Values pooled;
   for (const int64_t seed : all.seeds) {
     const Run* run = all.find(dataset.name, encoding, seed);
     if (run && run->diverged) cell.diverged.push_back(seed);
     if (!run || run->diverged) continue;
     cell.seeds.push_back(seed);
     cell.by_seed.push_back(stats::mean(*scores_of(*run, dataset.metric, at.x)));
+    if (const auto value = pooled_over_tokens(*run, dataset.metric, at.x)) pooled.push_back(*value);
   }
   if (cell.by_seed.empty()) return cell;
+  if (pooled.size() == cell.by_seed.size()) cell.pooled = stats::mean(pooled);
   cell.mean = stats::mean(cell.by_seed);
   if (cell.by_seed.size() > 1) cell.seed_sd = stats::sd(cell.by_seed);
   if (dataset.higher_better && dataset.chance) cell.normalised = stats::chance_normalised(*cell.mean, *dataset.chance);

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <set>
-#include <tuple>
 
 #include "base/error.h"
 #include "report/run_files.h"
@@ -13,37 +12,19 @@
 namespace darope::report {
 namespace {
 
-std::vector<std::filesystem::path> sorted_folders(const std::filesystem::path& parent) {
-  std::vector<std::filesystem::path> found;
-  for (const auto& entry : std::filesystem::directory_iterator(parent))
-    if (entry.is_directory()) found.push_back(entry.path());
-  std::sort(found.begin(), found.end());
-  return found;
-}
-
-void read_folder(const std::filesystem::path& folder, Gathered& all) {
-  const std::filesystem::path parent = folder / "runs";
-  if (!is_directory(parent)) throw Error(fmt::format("{} holds no comparison: there is no folder {}", folder.string(), parent.string()));
-  for (const std::filesystem::path& each : sorted_folders(parent)) {
-    if (finished_or_diverged(each)) all.runs.push_back(read_run(each));
-    else all.notes.push_back(fmt::format("The run in {} is not finished and is left out.", each.string()));
-  }
-}
-
 template <class Value> std::vector<Value> distinct(const std::vector<Run>& runs, Value Run::*field) {
   std::set<Value> values;
   for (const Run& run : runs) values.insert(run.*field);
   return {values.begin(), values.end()};
 }
 
-void refuse_doubles(const std::vector<Run>& runs) {
-  std::map<std::tuple<std::string, std::string, int64_t>, const Run*> seen;
-  for (const Run& run : runs) {
-    const auto [at, fresh] = seen.emplace(std::tuple(run.dataset, run.encoding, run.seed), &run);
-    if (!fresh)
-      throw Error(fmt::format("{} and {} both hold {} on {} with seed {}; remove one of them", at->second->folder.string(),
-                              run.folder.string(), run.encoding, run.dataset, run.seed));
-  }
+// Copies of one run, as when folders and bundles overlap, count once.
+void add(Run run, Gathered& all) {
+  const Run* there = all.find(run.dataset, run.encoding, run.seed);
+  if (!there) all.runs.push_back(std::move(run));
+  else if (there->facts != run.facts)
+    throw Error(fmt::format("{} and {} both hold {} on {} with seed {}; remove one of them", there->folder.string(), run.folder.string(),
+                            run.encoding, run.dataset, run.seed));
 }
 
 // Only the encoding may differ between runs that are compared.
@@ -111,16 +92,19 @@ const Run* Gathered::find(const std::string& dataset, const std::string& encodin
   return found == runs.end() ? nullptr : &*found;
 }
 
-Gathered gather(const std::vector<std::filesystem::path>& folders) {
+Gathered gather(const std::vector<std::filesystem::path>& comparisons) {
   Gathered all;
-  all.folders = folders;
-  for (const std::filesystem::path& folder : folders) read_folder(folder, all);
+  all.sources = comparisons;
+  for (const std::filesystem::path& each : comparisons)
+    each_run(each, [&](const RunFiles& files) { add(read_run(files), all); },
+             [&](const std::filesystem::path& run) {
+               all.notes.push_back(fmt::format("The run in {} is not finished and is left out.", run.string()));
+             });
   if (all.runs.empty())
-    throw Error(fmt::format("{}: no finished run to report on", folders.empty() ? "no folder" : folders.front().string()));
+    throw Error(fmt::format("{}: no finished run to report on", comparisons.empty() ? "no folder" : comparisons.front().string()));
   all.datasets = distinct(all.runs, &Run::dataset);
   all.encodings = distinct(all.runs, &Run::encoding);
   all.seeds = distinct(all.runs, &Run::seed);
-  refuse_doubles(all.runs);
   refuse_mismatches(all.runs);
   note_absences(all);
   note_mixture(all, &Run::commit, "commits");

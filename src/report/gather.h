@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "runs/curve.h"
+
 namespace darope::report {
 
 // One trained and tested model, as its folder tells it. Absent facts stay empty; scores are only those of a finished run.
@@ -21,20 +23,16 @@ struct Run {
   std::string shared_init, data_order, config_without_encoding, commit, machine, torch, config;
 
   using Scores = std::map<double, std::vector<double>>;   // by length multiple (0 where none), then by example
-  std::map<std::string, Scores> scores;                   // by metric
+  std::map<std::string, Scores> scores, scored_tokens;          // by metric; how many tokens each score is a mean of, where that is told
 
-  struct Point {
-    int64_t step = 0;
-    double loss = 0;
-  };
-  std::vector<Point> curve;                        // training loss, thinned for drawing
+  std::vector<CurvePoint> curve;                          // training loss, thinned for drawing
+  std::string facts;                                      // run.json as it stands: equal for copies of one run
+  bool bundled = false;                                   // `folder` is inside a bundle
 };
-
-inline constexpr size_t kCurvePoints = 200;
 
 // All runs of a comparison. The lists are sorted and hold every name that occurs.
 struct Gathered {
-  std::vector<std::filesystem::path> folders;
+  std::vector<std::filesystem::path> sources;       // folders and bundles
   std::vector<Run> runs;
   std::vector<std::string> datasets, encodings;
   std::vector<int64_t> seeds;
@@ -43,8 +41,9 @@ struct Gathered {
   const Run* find(const std::string& dataset, const std::string& encoding, int64_t seed) const;
 };
 
-// Reads `<folder>/runs/*`. An Error that says which runs and what: runs of one dataset and seed that began from other shared
-// weights, saw other data or were configured differently beyond the encoding; a run found twice; a file that cannot be read.
-Gathered gather(const std::vector<std::filesystem::path>& folders);
+// Reads `<folder>/runs/*` and bundles; copies of one run count once. An Error that says which runs and what: runs of one dataset
+// and seed that began from other shared weights, saw other data or were configured differently beyond the encoding; two runs of
+// the same dataset, encoding and seed; a file that cannot be read.
+Gathered gather(const std::vector<std::filesystem::path>& comparisons);
 
 }  // namespace darope::report

@@ -43,7 +43,8 @@ ordered_json to_json(const std::vector<stats::Comparison>& all, const stats::Rul
 
 ordered_json to_json(const Cell& cell) {
   ordered_json json{{"encoding", cell.encoding}, {"seeds", cell.seeds}, {"diverged", cell.diverged}, {"by_seed", cell.by_seed},
-                    {"mean", maybe(cell.mean)}, {"seed_sd", maybe(cell.seed_sd)}, {"cousineau_morey", maybe(cell.cousineau_morey)},
+                    {"mean", maybe(cell.mean)}, {"pooled", maybe(cell.pooled)}, {"seed_sd", maybe(cell.seed_sd)},
+                    {"cousineau_morey", maybe(cell.cousineau_morey)},
                     {"normalised", maybe(cell.normalised)}, {"normalised_true", maybe(cell.normalised_true)},
                     {"free_running", maybe(cell.free_running)}, {"exact_match", nullptr}};
   if (cell.exact_match) json["exact_match"] = {{"share", cell.exact_match->share}, {"wilson", to_json(cell.exact_match->wilson)}};
@@ -143,14 +144,15 @@ ordered_json results_json(const Summary& s, const Gathered& all) {
 
 std::string results_csv(const Summary& summary) {
   std::string text =
-      "dataset,family,x,metric,encoding,finished_seeds,diverged_seeds,mean,seed_sd,cousineau_morey,loftus_masson,normalised,normalised_true,"
+      "dataset,family,x,metric,encoding,finished_seeds,diverged_seeds,mean,pooled,seed_sd,cousineau_morey,loftus_masson,normalised,normalised_true,"
       "exact_match,exact_match_low,exact_match_high,free_running,learned,against_reference\r\n";
   for (const Dataset& d : summary.datasets)
     for (const AtLength& at : d.lengths)
       for (const Cell& c : at.cells) {
         const auto& exact = c.exact_match;
-        text += fmt::format("{},{},{:g},{},{},{},{},{},{},{},{},{},{},", quoted(d.name), quoted(d.family), at.x, d.metric,
-                            quoted(c.encoding), c.seeds.size(), c.diverged.size(), number(c.mean), number(c.seed_sd), number(c.cousineau_morey),
+        text += fmt::format("{},{},{:g},{},{},{},{},{},{},{},{},{},{},{},", quoted(d.name), quoted(d.family), at.x, d.metric,
+                            quoted(c.encoding), c.seeds.size(), c.diverged.size(), number(c.mean), number(c.pooled), number(c.seed_sd),
+                            number(c.cousineau_morey),
                             number(at.loftus_masson), number(c.normalised), number(c.normalised_true));
         text += exact ? fmt::format("{:.10g},{:.10g},{:.10g},", exact->share, exact->wilson.low, exact->wilson.high) : ",,,";
         text += fmt::format("{},{},{}\r\n", number(c.free_running), at.learned ? "yes" : "no", outcome_of(at, c.encoding));

@@ -1,39 +1,13 @@
 #include "report/run_files.h"
 
-#include <fmt/format.h>
+#include <algorithm>
 
-#include <cmath>
-#include <string_view>
-
-#include "base/error.h"
-#include "base/files.h"
-#include "base/json.h"
+#include "runs/lines.h"
 
 namespace darope::report {
 namespace {
 
 constexpr int64_t kSchema = 1;
-
-template <class T> T need(const Json& object, const char* key, const std::string& where) {
-  const auto found = object.is_object() ? object.find(key) : object.end();
-  if (!object.is_object() || found == object.end()) throw Error(fmt::format("{}: '{}' is missing", where, key));
-  try {
-    return found->get<T>();
-  } catch (const Json::exception&) {
-    throw Error(fmt::format("{}: '{}' is {}, which does not fit", where, key, found->dump().substr(0, 80)));
-  }
-}
-
-template <class T> T get_or(const Json& object, const char* key, T fallback, const std::string& where) {
-  const auto found = object.find(key);
-  return found == object.end() || found->is_null() ? fallback : need<T>(object, key, where);
-}
-
-std::optional<double> optional_number(const Json& object, const char* key, const std::string& where) {
-  const auto found = object.find(key);
-  if (found == object.end() || found->is_null()) return std::nullopt;
-  return need<double>(object, key, where);
-}
 
 double multiple(const std::string& text, const std::string& where) {
   try {
@@ -43,20 +17,8 @@ double multiple(const std::string& text, const std::string& where) {
   }
 }
 
-// Calls use(object, where) for every line. A last line without its end is still being written, and is left alone.
-template <class Use> void each_line(const std::filesystem::path& path, const Use& use) {
-  const std::string text = read_file(path, int64_t{1} << 30);
-  size_t number = 0;
-  for (size_t start = 0, end; (end = text.find('\n', start)) != std::string::npos; start = end + 1) {
-    const std::string where = fmt::format("{} line {}", path.string(), ++number);
-    const std::string_view line(text.data() + start, end - start);
-    if (!line.empty()) use(parse_json(line, where), where);
-  }
-}
-
-Run read_facts(const std::filesystem::path& path) {
-  const std::string where = path.string();
-  const Json json = parse_json(read_file(path), where);
+Run read_facts(const std::string& text, const std::string& where) {
+  const Json json = parse_json(text, where);
   if (const auto schema = need<int64_t>(json, "schema", where); schema != kSchema)
     throw Error(fmt::format("{}: schema {} is not the {} this version reads", where, schema, kSchema));
   Run run;
@@ -87,57 +49,42 @@ Run read_facts(const std::filesystem::path& path) {
   return run;
 }
 
-std::map<std::string, Run::Scores> read_scores(const std::filesystem::path& path) {
-  std::map<std::string, std::map<double, std::map<int64_t, double>>> found;
-  each_line(path, [&](const Json& line, const std::string& where) {
-    const auto value = need<double>(line, "value", where);
+void read_scores(const std::string& text, const std::string& file, Run& run) {
+  struct Score {
+    double value, tokens;                          // tokens: 0 where they are not told
+  };
+  std::map<std::string, std::map<double, std::map<int64_t, Score>>> found;
+  each_line(text, file, [&](const Json& line, const std::string& where) {
+    const Score score{need<double>(line, "value", where), get_or<double>(line, "tokens", 0, where)};
     const auto example = need<int64_t>(line, "example", where);
+    if (score.tokens < 0) throw Error(fmt::format("{}: 'tokens' is {}, and should be at least 1", where, score.tokens));
     auto& examples = found[need<std::string>(line, "metric", where)][need<double>(line, "x", where)];
-    if (!examples.emplace(example, value).second) throw Error(fmt::format("{}: example {} is scored twice", where, example));
+    if (!examples.emplace(example, score).second) throw Error(fmt::format("{}: example {} is scored twice", where, example));
   });
-  std::map<std::string, Run::Scores> scores;
   for (const auto& [metric, lengths] : found)
     for (const auto& [x, examples] : lengths) {
       if (examples.begin()->first != 0 || examples.rbegin()->first != int64_t(examples.size()) - 1)
-        throw Error(fmt::format("{}: {} at {}x has {} examples that do not count up from 0", path.string(), metric, x, examples.size()));
-      for (const auto& [example, value] : examples) scores[metric][x].push_back(value);
+        throw Error(fmt::format("{}: {} at {}x has {} examples that do not count up from 0", file, metric, x, examples.size()));
+      const bool told = std::all_of(examples.begin(), examples.end(), [](const auto& each) { return each.second.tokens > 0; });
+      for (const auto& [example, score] : examples) {
+        run.scores[metric][x].push_back(score.value);
+        if (told) run.scored_tokens[metric][x].push_back(score.tokens);
+      }
     }
-  return scores;
-}
-
-// Means over stretches of equal length: the picture keeps its shape and loses only its noise.
-std::vector<Run::Point> thinned(const std::vector<Run::Point>& points) {
-  if (points.size() <= kCurvePoints) return points;
-  std::vector<Run::Point> kept;
-  for (size_t bin = 0; bin < kCurvePoints; ++bin) {
-    const size_t begin = bin * points.size() / kCurvePoints, end = (bin + 1) * points.size() / kCurvePoints;
-    double sum = 0;
-    for (size_t i = begin; i < end; ++i) sum += points[i].loss;
-    kept.push_back({points[end - 1].step, sum / double(end - begin)});
-  }
-  return kept;
-}
-
-std::vector<Run::Point> read_curve(const std::filesystem::path& path) {
-  std::vector<Run::Point> points;
-  if (!exists(path)) return points;
-  each_line(path, [&](const Json& line, const std::string& where) {
-    const std::optional<double> loss = line.is_object() ? optional_number(line, "loss/out", where) : std::nullopt;
-    if (loss && std::isfinite(*loss)) points.push_back({need<int64_t>(line, "global_step", where), *loss});
-  });
-  return thinned(points);
 }
 
 }  // namespace
 
-bool finished_or_diverged(const std::filesystem::path& folder) { return exists(folder / "run.json"); }
-
-Run read_run(const std::filesystem::path& folder) {
-  Run run = read_facts(folder / "run.json");
-  run.folder = folder;
-  if (!run.diverged) run.scores = read_scores(folder / "results.jsonl");
-  run.curve = read_curve(folder / "metrics.jsonl");
-  if (exists(folder / "config.yaml")) run.config = read_file(folder / "config.yaml");
+Run read_run(const RunFiles& files) {
+  const auto path = [&](const char* file) { return (files.folder / file).string(); };
+  Run run = read_facts(files.facts, path("run.json"));
+  run.facts = files.facts;
+  run.folder = files.folder;
+  run.bundled = files.bundled;
+  if (!run.diverged && files.scores.empty()) throw Error(path("results.jsonl") + " is missing or empty, though the run is finished");
+  if (!run.diverged) read_scores(files.scores, path("results.jsonl"), run);
+  run.curve = read_curve(files.metrics, path("metrics.jsonl"));
+  run.config = files.config;
   return run;
 }
 

@@ -1,10 +1,10 @@
 #pragma once
 #include "report/gather.h"
+#include "runs/runs.h"
 
 namespace darope::report {
 
-// The files of one run folder: run.json, results.jsonl, metrics.jsonl and config.yaml. Without run.json it is not finished.
-bool finished_or_diverged(const std::filesystem::path& folder);
-Run read_run(const std::filesystem::path& folder);
+// What the texts of one run say; an Error that names the file and line of what they should not say.
+Run read_run(const RunFiles& files);
 
 }  // namespace darope::report

@@ -23,6 +23,7 @@ struct Cell {
   stats::Values by_seed;                           // the mean score of each that finished
   std::optional<double> mean, seed_sd, cousineau_morey;
   std::optional<double> normalised, normalised_true, free_running;
+  std::optional<double> pooled;                    // the mean over all scored tokens, whichever example they are of
   std::optional<Proportion> exact_match;           // over examples, each averaged over seeds
 };
 

@@ -87,11 +87,9 @@ std::string headline(const Overall& overall, const Summary& summary) {
 std::string rule_in_words(const Summary& summary) {
   const double margin = summary.options.margin;
   return fmt::format(
-      "Better needs a Holm-adjusted p below 0.05 and the same sign in every seed. Tied needs the whole 95 % interval of the difference, "
-      "and every "
-      "seed's own difference, within {:.3g} ({:.3g} in 100 of accuracy, or nats of loss). Everything else is undecided. Who leads is "
-      "judged with Holm "
-      "over all pairs; {} against the others with Holm over {}. Groups of ties need every pair to be tied.",
+      "Better needs a Holm-adjusted p below 0.05 and the same sign in every seed. Tied needs the whole 95 % interval of the difference "
+      "within {:.3g} ({:.3g} in 100 of accuracy, or nats of loss). Everything else is undecided. Who leads is judged with Holm over all "
+      "pairs; {} against the others with Holm over {}. Groups of ties need every pair to be tied.",
       margin, 100 * margin, summary.reference, summary.options.paper_family ? "the paper's four baselines" : "all baselines shown");
 }
 

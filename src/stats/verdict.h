@@ -20,8 +20,7 @@ struct Rule {
 inline constexpr double kAlpha = 0.05;   // for p, and intervals at 95 %
 
 // What the words need, on scores averaged over seeds per example:
-//   tied       the whole interval of the mean difference lies inside the margin, and so does every seed's own mean difference
-//              (a tie that is the average of a win and a loss is none);
+//   tied       the whole 95 % interval of the mean difference lies inside the margin;
 //   better     not tied, Holm-adjusted p < 0.05, and the same sign in every seed; worse is the mirror image;
 //   undecided  everything else.
 // Tied is asked first: a difference can be certain and still too small to matter.

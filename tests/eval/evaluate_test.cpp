@@ -7,9 +7,11 @@
 
 #include <fstream>
 #include <map>
+#include <set>
 
 #include "data/open.h"
 #include "data/tasks/protocol.h"
+#include "eval/free_running.h"
 #include "scratch.h"
 
 namespace darope {
@@ -17,12 +19,13 @@ namespace {
 
 DataConfig reversing() {
   DataConfig config;
-  config.task = "reverse_string", config.seq_len = 24, config.batch_size = 4, config.test_examples = 40;
+  config.task = "reverse_string", config.seq_len = 24, config.batch_size = 4, config.test_examples = 40, config.free_running = 12;
   return config;
 }
 
-Decoder small_model(const Dataset& data, int64_t length) {
+Decoder small_model(const Dataset& data, int64_t length, const std::string& encoding = "darope") {
   DecoderConfig config;
+  config.encoding = encoding;
   config.style = "nanogpt", config.dim = 16, config.n_layers = 1, config.n_heads = 2, config.vocab_size = data.vocabulary, config.max_seqlen = length;
   return Decoder(config, at::kCPU);
 }
@@ -66,9 +69,12 @@ TEST(TaskData, IsAFunctionOfTheBatchNumberAndTheSeed) {
 TEST(Evaluate, CountsAnswerBytesAndNothingElse) {
   const Dataset data = open_dataset(reversing(), 7, 100);
   Decoder model = small_model(data, 24);
-  std::map<std::tuple<std::string, int64_t, int64_t>, double> found;
-  evaluate(model, data, [&](const Score& s) { found[{std::string(s.metric), s.x, s.example}] = s.value; });
-  EXPECT_EQ(found.size(), 2 * 3 * 40u);
+  std::map<std::tuple<std::string, int64_t, int64_t>, double> found, counts;
+  evaluate(model, data, [&](const Score& s) {
+    found[{std::string(s.metric), s.x, s.example}] = s.value;
+    counts[{std::string(s.metric), s.x, s.example}] = double(s.tokens);
+  });
+  EXPECT_EQ(found.size(), 3 * (40u + 40 + 12));
   const at::NoGradGuard no_grad;
   for (const auto& [bucket, multiple] : {std::pair{Bucket::in_domain, 1}, {Bucket::twice, 2}, {Bucket::eightfold, 8}})
     for (const int64_t i : {0, 17, 39}) {
@@ -81,7 +87,46 @@ TEST(Evaluate, CountsAnswerBytesAndNothingElse) {
       for (size_t j = 0; j < places.size(); ++j) right += char(guesses[int64_t(j)].item<int64_t>()) == example.answer[j];
       EXPECT_NEAR((found[{"token_accuracy", multiple, i}]), right / double(places.size()), 1e-9);
       EXPECT_EQ((found[{"exact_match", multiple, i}]), right == double(places.size()) ? 1 : 0);
+      EXPECT_EQ((counts[{"token_accuracy", multiple, i}]), double(places.size()));
     }
+}
+
+// One token at a time, each example by itself, with nothing kept in between.
+std::string greedy(Decoder& model, const Example& example) {
+  std::string text = example.prompt + kSeparator;
+  for (size_t i = 0; i < example.answer.size(); ++i) {
+    std::vector<int64_t> tokens;
+    for (const unsigned char byte : text) tokens.push_back(byte);
+    const Tensor last = at::tensor(std::vector<int64_t>{int64_t(tokens.size()) - 1}, at::kLong);
+    text += char(model.logits(model.hidden(at::tensor(tokens, at::kLong).unsqueeze(0), last)).argmax(-1).item<int64_t>());
+  }
+  return text.substr(example.prompt.size() + 1);
+}
+
+TEST(FreeRunning, IsWhatOneTokenAtATimeGives) {
+  const Dataset data = open_dataset(reversing(), 7, 100);
+  for (const std::string encoding : {"darope", "cope", "nope"}) {
+    Decoder model = small_model(data, 24, encoding);
+    const at::NoGradGuard no_grad;
+    model.weights().flat().mul_(4);                // far from any one favourite answer
+    model.refresh();
+    std::map<std::pair<int64_t, int64_t>, double> found;
+    evaluate(model, data, [&](const Score& s) { if (s.metric == "free_running") found[{s.x, s.example}] = s.value; });
+    std::set<char> said;
+    for (const auto& [bucket, multiple] : {std::pair{Bucket::in_domain, 1}, {Bucket::twice, 2}})
+      for (int64_t i = 0; i < 12; ++i) {
+        const Example example = test_example(find_task("reverse_string"), 24, bucket, 1, i);
+        const std::string answer = greedy(model, example);
+        said.insert(answer.begin(), answer.end());
+        double right = 0;
+        for (size_t j = 0; j < answer.size(); ++j) right += answer[j] == example.answer[j];
+        EXPECT_NEAR((found[{multiple, i}]), right / double(answer.size()), 1e-9) << encoding << " " << multiple << " " << i;
+        const Batch batch = data.tests[multiple == 1 ? 0 : 1].set->read(i, 1);
+        const Tensor tokens = free_running(model, batch);
+        for (size_t j = 0; j < answer.size(); ++j) EXPECT_EQ(char(tokens[int64_t(j)].item<int64_t>()), answer[j]);
+      }
+    EXPECT_GT(said.size(), 5u) << "the test needs a model that says more than one thing";
+  }
 }
 
 TEST(Evaluate, GivesTheLikelihoodOfWindowsOfAFile) {

@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "base/files.h"
 #include "base/json.h"
+#include "runs/bundle.h"
 #include "scratch.h"
 
 namespace darope {
@@ -74,6 +77,45 @@ TEST(Compare, RunsShareAllButTheEncodingAndFinishedOnesAreLeftAlone) {
   CompareConfig other = config;
   other.optim.lr = 0.5;
   expect_contains(error_of([&] { make_plan(other); }), "belongs to another run (optim.lr");
+}
+
+TEST(Compare, SharesCoverThePlanOnce) {
+  const Scratch out;
+  const std::vector<RunConfig> plan = make_plan(tiny(out.path()));
+  std::multiset<std::string> covered;
+  for (const int64_t i : {0, 1, 2, 3, 4}) {
+    const std::vector<RunConfig> share = share_of(plan, {i, 5});
+    EXPECT_GE(share.size(), 2u);
+    for (const RunConfig& run : share) covered.insert(run.name);
+  }
+  EXPECT_EQ(covered.size(), plan.size());
+  EXPECT_EQ(std::set<std::string>(covered.begin(), covered.end()).size(), plan.size());
+  EXPECT_EQ(share_of(plan, {}).size(), plan.size());
+}
+
+TEST(Compare, GoesOnFromABundle) {
+  const Scratch first, second;
+  CompareConfig config = tiny(first.path());
+  config.encodings = {"nope", "darope"}, config.seeds = 1;
+  run_plan(share_of(make_plan(config), {0, 2}), config);
+  write_bundle(first / "a.tar.zst", {first.path()});
+
+  config.dump_dir = second.path().string();
+  const std::vector<RunConfig> plan = make_plan(config);
+  take_finished(plan, first / "a.tar.zst");
+  std::vector<bool> finished;
+  for (const RunConfig& run : plan) finished.push_back(is_finished(run.dump_dir));
+  EXPECT_EQ(finished, (std::vector<bool>{true, false, true, false}));
+  const std::string facts = read_file(std::filesystem::path(plan[0].dump_dir) / "run.json");
+  EXPECT_EQ(facts, read_file(first / "runs/reverse_string-nope-s5/run.json"));
+  run_plan(make_plan(config), config);
+  EXPECT_EQ(read_file(std::filesystem::path(plan[0].dump_dir) / "run.json"), facts);          // not trained again
+  EXPECT_EQ(write_bundle(second / "b.tar.zst", {second.path()}), 4u);
+
+  const Scratch third;
+  config.dump_dir = third.path().string(), config.optim.lr = 0.5;
+  expect_contains(error_of([&] { take_finished(make_plan(config), first / "a.tar.zst"); }), "belongs to another run (optim.lr");
+  EXPECT_FALSE(std::filesystem::exists(third / "runs"));
 }
 
 }  // namespace

@@ -54,7 +54,7 @@ TEST(Gather, RefusesOtherTestsAndDoubles) {
   expect_contains(error_of([&] { gather({c.path()}); }), "were not tested alike");
   const Comparison one, other;
   plant(one, "copy");
-  other.add("copy", "hope", 1, "token_accuracy", {1, 2}, planted);
+  other.add("copy", "hope", 1, "token_accuracy", {1, 2}, planted, {{"seconds", 9.5}});
   expect_contains(error_of([&] { gather({one.path(), other.path()}); }), "both hold hope on copy with seed 1");
 }
 
@@ -63,6 +63,8 @@ TEST(Gather, FoldersOfShardsCountAsOne) {
   one.add("copy", "hope", 0, "token_accuracy", {1, 2}, planted);
   other.add("copy", "nope", 0, "token_accuracy", {1, 2}, planted);
   EXPECT_EQ(gather({one.path(), other.path()}).encodings, (std::vector<std::string>{"hope", "nope"}));
+  one.add("copy", "nope", 0, "token_accuracy", {1, 2}, planted);          // copied over from the other
+  EXPECT_EQ(gather({one.path(), other.path()}).runs.size(), 2u);
 }
 
 TEST(Gather, NotesWhatIsMissingUnfinishedOrDiverged) {

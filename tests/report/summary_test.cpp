@@ -38,6 +38,7 @@ TEST(Summary, NumbersOfOneDataset) {
   EXPECT_NEAR(hope.exact_match->share, 0.25, 1e-12);
   EXPECT_NEAR(hope.exact_match->wilson.low, 0.14187118639096302, 1e-9);
   EXPECT_NEAR(hope.exact_match->wilson.high, 0.40193961420768026, 1e-9);
+  EXPECT_NEAR(*hope.pooled, 0.8412774193548389, 1e-12);   // an example counts as often as it has tokens
   EXPECT_FALSE(hope.free_running);
 }
 

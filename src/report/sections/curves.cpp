@@ -13,8 +13,8 @@ using nlohmann::ordered_json;
 constexpr size_t kPointsOfPage = 60'000;   // all curves together: what the page's weight allows
 
 // The mean over seeds, where their curves have the same steps; else the first seed's.
-std::vector<Run::Point> mean_curve(const Gathered& all, const std::string& dataset, const std::string& encoding) {
-  std::vector<Run::Point> mean;
+std::vector<CurvePoint> mean_curve(const Gathered& all, const std::string& dataset, const std::string& encoding) {
+  std::vector<CurvePoint> mean;
   double count = 0;
   for (const Run& run : all.runs) {
     if (run.dataset != dataset || run.encoding != encoding || run.diverged || run.curve.empty()) continue;
@@ -29,7 +29,7 @@ std::vector<Run::Point> mean_curve(const Gathered& all, const std::string& datas
   return mean;
 }
 
-ordered_json points(const std::vector<Run::Point>& curve, size_t stride) {
+ordered_json points(const std::vector<CurvePoint>& curve, size_t stride) {
   ordered_json steps = ordered_json::array(), losses = ordered_json::array();
   for (size_t i = 0; i < curve.size(); ++i) {
     if (i % stride != 0 && i + 1 != curve.size()) continue;

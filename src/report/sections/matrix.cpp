@@ -52,6 +52,7 @@ std::string hover(const Dataset& dataset, const AtLength& at, const Cell& cell) 
   if (cell.cousineau_morey)
     text += fmt::format("\n95 % within examples ± {} (Cousineau-Morey), ± {} (Loftus-Masson)", score(*cell.cousineau_morey),
                         score(*at.loftus_masson));
+  if (cell.pooled) text += fmt::format("\nover all tokens alike {}", score(*cell.pooled));
   std::string seeds;
   for (size_t s = 0; s < cell.seeds.size(); ++s) seeds += fmt::format("{}{}: {}", s ? ", " : "", cell.seeds[s], score(cell.by_seed[s]));
   text += "\nby seed " + seeds + (cell.seed_sd ? fmt::format(" (SD {})", score(*cell.seed_sd)) : "");
@@ -95,7 +96,7 @@ std::string dataset_row(const Dataset& dataset, const AtLength& at) {
 std::string matrix_section(const Summary& summary, const Gathered&) {
   std::string html = fmt::format(
       "<p>Mean score over seeds (accuracy in %) ± the 95 % within-example half-width; the best of a row is underlined. "
-      "Beside it, against {}: ▲ better, ▼ worse, = tied, ? undecided. Hover a cell for its seeds, exact match and more.</p>",
+      "Beside it, against {}: ▲ better, ▼ worse, = tied, ? undecided. Hover a cell for its seeds, the mean over tokens, exact match and more.</p>",
       escape(summary.reference));
   for (size_t i = 0; i < summary.lengths.size(); ++i) {
     std::string head = heading_cell("dataset"), rows;

@@ -16,7 +16,10 @@ std::string shell_quoted(const std::string& text) {
 
 // A run's config.yaml holds all of its settings: its dataset, encoding and seed too.
 std::string command(const Run& run) {
-  return fmt::format("darope train {} dump_dir=again", shell_quoted((run.folder / "config.yaml").string()));
+  if (!run.bundled) return fmt::format("darope train {} dump_dir=again", shell_quoted((run.folder / "config.yaml").string()));
+  const std::filesystem::path bundle = run.folder.parent_path().parent_path();
+  return fmt::format("tar -xf {0} runs/{1} && darope train runs/{1}/config.yaml dump_dir=again", shell_quoted(bundle.string()),
+                     run.folder.filename().string());
 }
 
 std::string run_row(const Run& run, const Summary& summary) {
@@ -38,13 +41,13 @@ std::string facts(const Gathered& all) {
       if (!value.empty()) html += fmt::format("<dt>{}</dt><dd>{}</dd>", name, escape(value));
   };
   std::set<std::string> folders, commits, machines, torches;
-  for (const std::filesystem::path& folder : all.folders) folders.insert(folder.string());
+  for (const std::filesystem::path& source : all.sources) folders.insert(source.string());
   for (const Run& run : all.runs) {
     commits.insert(run.commit);
     machines.insert(run.machine);
     torches.insert(run.torch);
   }
-  fact("folder", folders);
+  fact("from", folders);
   fact("commit", commits);
   fact("machine", machines);
   fact("torch", torches);

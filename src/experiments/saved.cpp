@@ -1,0 +1,67 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <map>
+
+#include "base/config.h"
+#include "base/error.h"
+#include "base/files.h"
+#include "experiments/compare.h"
+#include "runs/bundle.h"
+
+namespace darope {
+namespace fs = std::filesystem;
+namespace {
+
+bool may_change(const std::string& key) {
+  return key == "name" || key == "dump_dir" || key == "threads" || key == "graph" || key.starts_with("checkpoint.") || key.starts_with("logging.");
+}
+
+// Whole or not at all: a folder under the run's own name is a finished run.
+void unpack(const RunFiles& run, const fs::path& folder) {
+  const fs::path temporary = folder.string() + ".part";
+  remove_tree(temporary);
+  make_directories(temporary);
+  write_file(temporary / "config.yaml", run.config);
+  write_file(temporary / "metrics.jsonl", run.metrics);
+  if (!run.scores.empty()) write_file(temporary / "results.jsonl", run.scores);
+  write_file(temporary / "run.json", run.facts);
+  rename_path(temporary, folder);
+}
+
+}  // namespace
+
+void check_same_config(const std::string& text, const fs::path& file, const RunConfig& config) {
+  RunConfig before;
+  read_yaml(list_fields(before), text, file.string());
+  std::string changed;
+  for (const Difference& d : differences(before, config))
+    if (!may_change(d.key)) changed += fmt::format("{}{} was {} and is now {}", changed.empty() ? "" : ", ", d.key, d.before, d.after);
+  if (changed.empty()) return;
+  throw Error(fmt::format("{} belongs to another run ({}): choose another dump_dir, or remove it", file.parent_path().string(), changed));
+}
+
+void take_finished(const std::vector<RunConfig>& plan, const fs::path& bundle) {
+  std::map<std::string, const RunConfig*> wanted;
+  for (const RunConfig& config : plan) wanted[config.name] = &config;
+  size_t taken = 0, there = 0, others = 0;
+  const auto consider = [&](bool really, const RunFiles& run) {
+    const auto found = wanted.find(run.name);
+    if (found == wanted.end()) return void(others += really);
+    check_same_config(run.config, run.folder / "config.yaml", *found->second);
+    if (!really) return;
+    if (fs::exists(found->second->dump_dir)) return void(++there);
+    unpack(run, found->second->dump_dir);
+    ++taken;
+  };
+  for (const bool really : {false, true}) read_bundle(bundle, [&](const RunFiles& run) { consider(really, run); });   // first look at all
+  fmt::print(stderr, "{}: {} finished runs taken, {} already here, {} of no use to this plan\n", bundle.string(), taken, there, others);
+}
+
+std::vector<RunConfig> share_of(const std::vector<RunConfig>& plan, const Shard& shard) {
+  std::vector<RunConfig> share;
+  for (size_t i = size_t(shard.index); i < plan.size(); i += size_t(shard.count)) share.push_back(plan[i]);
+  return share;
+}
+
+}  // namespace darope

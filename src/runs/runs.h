@@ -1,0 +1,24 @@
+#pragma once
+#include <filesystem>
+#include <functional>
+#include <string>
+
+namespace darope {
+
+// What a finished or diverged run leaves, without its weights: the texts of four files.
+struct RunFiles {
+  std::string name;                                // of its folder
+  std::filesystem::path folder;                    // where it was found; for a run of a bundle, BUNDLE/runs/NAME
+  std::string config, metrics, scores, facts;      // config.yaml, metrics.jsonl, results.jsonl (none of a diverged run), run.json
+  bool bundled = false;
+};
+
+bool is_finished(const std::filesystem::path& run_folder);
+RunFiles read_run_files(const std::filesystem::path& run_folder);
+
+// Every finished run of a comparison, by name: `comparison` is its folder, or a bundle of it. `unfinished` hears of the folders
+// that are still being written.
+void each_run(const std::filesystem::path& comparison, const std::function<void(RunFiles)>& use,
+              const std::function<void(const std::filesystem::path&)>& unfinished);
+
+}  // namespace darope
