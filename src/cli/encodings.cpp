@@ -34,6 +34,12 @@ void print_table() {
 
 }  // namespace
 
+std::vector<std::string> encoding_order() {
+  std::vector<std::string> names;
+  for (const Spec& spec : encodings()) names.emplace_back(spec.traits.name);
+  return names;
+}
+
 void add_encodings(CLI::App& app) {
   auto json = std::make_shared<bool>(false);
   CLI::App* verb = app.add_subcommand("encodings", "the positional encodings and what each needs");

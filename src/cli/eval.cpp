@@ -35,7 +35,7 @@ void eval_verb(const Settings& settings, const std::vector<std::string>& overrid
   std::string lines;
   evaluate(*run.model, run.data, [&](const Score& s) {
     sums[{s.x, std::string(s.metric)}].add(s.value);
-    lines += nlohmann::ordered_json{{"metric", s.metric}, {"x", s.x}, {"example", s.example}, {"value", s.value}}.dump() + "\n";
+    lines += nlohmann::ordered_json{{"metric", s.metric}, {"x", s.x}, {"example", s.example}, {"value", s.value}, {"tokens", s.tokens}}.dump() + "\n";
   });
   const std::filesystem::path folder = std::filesystem::path(settings.run) / "evals" / run.checkpoint.filename();
   make_directories(folder);

@@ -34,7 +34,9 @@ fs::path folder_for_report(const Settings& s, const std::vector<fs::path>& compa
 void print_report(const Settings& s) {
   const std::vector<fs::path> comparisons(s.comparisons.begin(), s.comparisons.end());
   const fs::path out = folder_for_report(s, comparisons);
-  const report::Summary summary = report::write_report(out, comparisons, s.options);
+  report::Options options = s.options;
+  options.order = encoding_order();
+  const report::Summary summary = report::write_report(out, comparisons, options);
   if (!s.csv.empty()) write_file(s.csv, report::results_csv(summary));
   if (!s.bundle.empty()) fmt::print(stderr, "{} finished runs in {}\n", write_bundle(s.bundle, comparisons), s.bundle);
   fmt::print("{}\n{}\n", report::terminal_table(summary), (out / "report.html").string());

@@ -25,6 +25,7 @@ void unpack(const RunFiles& run, const fs::path& folder) {
   write_file(temporary / "config.yaml", run.config);
   write_file(temporary / "metrics.jsonl", run.metrics);
   if (!run.scores.empty()) write_file(temporary / "results.jsonl", run.scores);
+  if (!run.best_scores.empty()) write_file(temporary / "results-best.jsonl", run.best_scores);
   write_file(temporary / "run.json", run.facts);
   rename_path(temporary, folder);
 }

@@ -63,6 +63,17 @@ void refuse_mismatches(const std::vector<Run>& runs) {
   }
 }
 
+// The place of the longest name in `order` that is the encoding's, or that it goes on from with options or a '-'.
+size_t place_in(const std::vector<std::string>& order, const std::string& encoding) {
+  size_t place = order.size(), longest = 0;
+  for (size_t i = 0; i < order.size(); ++i) {
+    const std::string& name = order[i];
+    const bool begins = encoding == name || encoding.starts_with(name + ":") || encoding.starts_with(name + "-");
+    if (begins && name.size() > longest) place = i, longest = name.size();
+  }
+  return place;
+}
+
 void note_absences(Gathered& all) {
   for (const Run& run : all.runs)
     if (run.diverged)
@@ -92,7 +103,7 @@ const Run* Gathered::find(const std::string& dataset, const std::string& encodin
   return found == runs.end() ? nullptr : &*found;
 }
 
-Gathered gather(const std::vector<std::filesystem::path>& comparisons) {
+Gathered gather(const std::vector<std::filesystem::path>& comparisons, const std::vector<std::string>& order) {
   Gathered all;
   all.sources = comparisons;
   for (const std::filesystem::path& each : comparisons)
@@ -104,6 +115,8 @@ Gathered gather(const std::vector<std::filesystem::path>& comparisons) {
     throw Error(fmt::format("{}: no finished run to report on", comparisons.empty() ? "no folder" : comparisons.front().string()));
   all.datasets = distinct(all.runs, &Run::dataset);
   all.encodings = distinct(all.runs, &Run::encoding);
+  std::stable_sort(all.encodings.begin(), all.encodings.end(),
+                   [&](const std::string& a, const std::string& b) { return place_in(order, a) < place_in(order, b); });
   all.seeds = distinct(all.runs, &Run::seed);
   refuse_mismatches(all.runs);
   note_absences(all);

@@ -30,7 +30,7 @@ struct Run {
   bool bundled = false;                                   // `folder` is inside a bundle
 };
 
-// All runs of a comparison. The lists are sorted and hold every name that occurs.
+// All runs of a comparison. The lists hold every name that occurs, each once.
 struct Gathered {
   std::vector<std::filesystem::path> sources;       // folders and bundles
   std::vector<Run> runs;
@@ -44,6 +44,8 @@ struct Gathered {
 // Reads `<folder>/runs/*` and bundles; copies of one run count once. An Error that says which runs and what: runs of one dataset
 // and seed that began from other shared weights, saw other data or were configured differently beyond the encoding; two runs of
 // the same dataset, encoding and seed; a file that cannot be read.
-Gathered gather(const std::vector<std::filesystem::path>& comparisons);
+// Encodings stand in the given order of names; a variant (rope:base=1, rope-10k) follows the name it begins with, and those that
+// none fits come last.
+Gathered gather(const std::vector<std::filesystem::path>& comparisons, const std::vector<std::string>& order = {});
 
 }  // namespace darope::report

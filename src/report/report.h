@@ -4,8 +4,9 @@
 
 namespace darope::report {
 
-// Everything from run folders to `out`/results.json and `out`/report.html. Each file is whole or not there;
+// Everything from folders and bundles of comparisons to `out`/results.json and `out`/report.html. Each file is whole or not there;
 // runs that cannot be compared leave what was there before.
-Summary write_report(const std::filesystem::path& out, const std::vector<std::filesystem::path>& folders, const Options& options = {});
+Summary write_report(const std::filesystem::path& out, const std::vector<std::filesystem::path>& comparisons,
+                     const Options& options = {});
 
 }  // namespace darope::report

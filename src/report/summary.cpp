@@ -27,6 +27,7 @@ std::string choose_reference(const Gathered& all, const std::string& asked) {
 }
 
 bool is_rope_10k(const std::string& encoding) {
+  if (base_name(encoding) == "rope-10k") return true;
   const size_t base = encoding.find("base=");
   return base_name(encoding) == "rope" && base != std::string::npos && std::strtod(encoding.c_str() + base + 5, nullptr) == 10'000;
 }

@@ -9,6 +9,7 @@ struct Options {
   std::string reference;         // "": darope where it was run, else the first encoding
   double margin = 0.01;          // a smaller difference does not matter to the reader, in units of the score
   bool paper_family = false;     // Holm over the paper's four baselines instead of all that were run
+  std::vector<std::string> order = {};   // of encodings, as gather() takes it
 };
 
 struct Proportion {

@@ -30,6 +30,7 @@ struct Member {
   int64_t most_bytes;
 };
 constexpr Member kMembers[] = {{"config.yaml", &RunFiles::config, 1 << 20}, {"metrics.jsonl", &RunFiles::metrics, INT64_MAX},
+                               {"results-best.jsonl", &RunFiles::best_scores, INT64_MAX},
                                {"results.jsonl", &RunFiles::scores, INT64_MAX}, {"run.json", &RunFiles::facts, 1 << 20}};
 
 // A name that can only be a folder of its own beneath runs/.
@@ -129,8 +130,8 @@ class BundleReader {
     const std::string_view file = path.substr(slash + 1), folder = path.substr(0, std::min(slash, path.size()));
     const auto member = std::find_if(std::begin(kMembers), std::end(kMembers), [&](const Member& m) { return m.file == file; });
     if (!folder.starts_with("runs/") || !is_plain(folder.substr(5)) || member == std::end(kMembers))
-      throw Error(fmt::format("{}: {} has no place in a bundle, which holds runs/NAME/ with config.yaml, metrics.jsonl, results.jsonl and run.json",
-                              name_, shown_path));
+      throw Error(fmt::format("{}: {} has no place in a bundle, which holds runs/NAME/ with config.yaml, metrics.jsonl, results.jsonl, "
+                              "results-best.jsonl and run.json", name_, shown_path));
     if (const int64_t most = std::min(limits_.file_bytes, member->most_bytes); entry.bytes > most)
       throw Error(fmt::format("{}: {} has {} bytes, more than the {} it may have", name_, shown_path, entry.bytes, most));
     if (folder.substr(5) != run_.name) {

@@ -9,8 +9,8 @@ namespace darope {
 
 // A bundle is a comparison without its weights in one file small enough to mail: a tar archive packed with zstd, which
 // `tar -xf` turns into a folder that darope reads just so. It holds runs/NAME/{config.yaml, metrics.jsonl, results.jsonl,
-// run.json} of every finished run, sorted, without owners or times: the same runs give the same bytes. metrics.jsonl is
-// the training loss alone, averaged down to what a report draws; the others are as they were.
+// results-best.jsonl, run.json} of every finished run, sorted, without owners or times: the same runs give the same bytes.
+// metrics.jsonl is the training loss alone, averaged down to what a report draws; the others are as they were.
 
 // What a bundle may ask of us before it is taken for an attack.
 struct BundleLimits {

@@ -31,7 +31,7 @@ bool is_finished(const fs::path& run_folder) { return fs::exists(run_folder / "r
 
 RunFiles read_run_files(const fs::path& folder) {
   return {.name = folder.filename().string(), .folder = folder, .config = text_if_there(folder / "config.yaml"),
-          .metrics = text_if_there(folder / "metrics.jsonl"), .scores = text_if_there(folder / "results.jsonl"),
+          .metrics = text_if_there(folder / "metrics.jsonl"), .best_scores = text_if_there(folder / "results-best.jsonl"), .scores = text_if_there(folder / "results.jsonl"),
           .facts = read_file(folder / "run.json")};
 }
 

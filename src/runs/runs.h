@@ -5,11 +5,11 @@
 
 namespace darope {
 
-// What a finished or diverged run leaves, without its weights: the texts of four files.
+// What a finished or diverged run leaves, without its weights: the texts of its files, empty where there is none.
 struct RunFiles {
   std::string name;                                // of its folder
   std::filesystem::path folder;                    // where it was found; for a run of a bundle, BUNDLE/runs/NAME
-  std::string config, metrics, scores, facts;      // config.yaml, metrics.jsonl, results.jsonl (none of a diverged run), run.json
+  std::string config, metrics, best_scores, scores, facts;   // config.yaml, metrics.jsonl, results-best.jsonl, results.jsonl, run.json
   bool bundled = false;
 };
 

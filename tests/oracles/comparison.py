@@ -49,8 +49,28 @@ def write_run(folder, dataset, encoding, seed, accuracies, examples=256, **chang
                     out.write(json.dumps({"metric": metric, "x": x, "example": example, "value": number}) + "\n")
     with (folder / "metrics.jsonl").open("w") as out:
         for step in range(1, 901):
-            loss = 0.1 + 2.2 * math.exp(-step * accuracies[0] / 150) + 0.05 * rng.random()
+            loss = 0.1 + 2.2 * math.exp(-step * (accuracies or [0.5])[0] / 150) + 0.05 * rng.random()
             out.write(json.dumps({"global_step": step, "loss/out": loss, "optim/lr": 4e-3}) + "\n")
+
+
+# test loss in nats, as far apart as music and signals have it
+LOSSES = {"jsb": (0.45, {"nope": 0.71, "rope-10k": 0.004, "hope": 0.002, "pope": 0.003, "darope": 0}),
+          "maestro": (1.42, {"nope": 0.09, "rope-10k": 0.006, "hope": 0.011, "pope": -0.005, "darope": 0}),
+          "sleep-edf": (4.22, {"nope": 0.21, "rope-10k": 0.001, "hope": 0.002, "pope": 0.03, "darope": 0})}
+
+
+def write_losses(out, examples=120):
+    """Datasets without lengths, scored by their loss."""
+    for dataset, (level, gaps) in LOSSES.items():
+        shared = random.Random(dataset)
+        hard = [shared.gauss(level, 0.05) for _ in range(examples)]
+        for encoding, gap in gaps.items():
+            for seed in range(2):
+                folder = out / "runs" / f"{dataset}-{encoding}-s{seed}"
+                write_run(folder, dataset, encoding, seed, (), family="music" if dataset != "sleep-edf" else "signals", best_constant=None)
+                rng = random.Random(f"{dataset}/{encoding}/{seed}")
+                lines = ({"metric": "nll", "x": 1, "example": i, "value": hard[i] + gap + rng.gauss(0, 0.004), "tokens": 2047} for i in range(examples))
+                (folder / "results.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
 
 
 def write_comparison(out, extra=()):

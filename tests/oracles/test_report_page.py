@@ -11,7 +11,7 @@ import pytest
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
 from selenium.webdriver.common.by import By
 
-from comparison import ACCURACY, DATASETS, write_comparison
+from comparison import ACCURACY, DATASETS, LOSSES, write_comparison, write_losses
 from probe import BUILD
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
@@ -28,6 +28,14 @@ HOSTILE = [("<script>document.title='broken'</script>", "darope"),
 def report(tmp_path_factory):
     out = tmp_path_factory.mktemp("comparison")
     write_comparison(out)
+    subprocess.run([BUILD / "report_probe", out], check=True, stdout=subprocess.DEVNULL)
+    return out / "report.html"
+
+
+@pytest.fixture(scope="module")
+def losses(tmp_path_factory):
+    out = tmp_path_factory.mktemp("losses")
+    write_losses(out)
     subprocess.run([BUILD / "report_probe", out], check=True, stdout=subprocess.DEVNULL)
     return out / "report.html"
 
@@ -128,17 +136,38 @@ def test_paper_is_light_and_shows_every_length(page):
     assert page.execute_script("return getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
 
 
+def test_bars_of_losses_are_drawn_in_order(losses):
+    driver = open_page(losses, 1280)
+    try:
+        assert driver.get_log("browser") == []
+        figures = driver.find_elements(By.CSS_SELECTOR, "#losses figure")
+        assert [figure.find_element(By.TAG_NAME, "figcaption").text for figure in figures] == sorted(LOSSES)
+        for figure, (level, gaps) in zip(figures, (LOSSES[name] for name in sorted(LOSSES))):
+            rows = figure.find_elements(By.CSS_SELECTOR, ".row")
+            names = [row.find_element(By.CSS_SELECTOR, "span").text for row in rows]
+            widths = dict(zip(names, (row.find_element(By.CSS_SELECTOR, ".track b").size["width"] for row in rows)))
+            track = rows[0].find_element(By.CSS_SELECTOR, ".track").size["width"]
+            assert sorted(names, key=lambda name: widths[name]) == sorted(names, key=lambda name: gaps[name])
+            assert abs(widths["nope"] - track) < 1 and max(width for name, width in widths.items() if name != "nope") < track - 1
+        toggle = driver.find_element(By.CSS_SELECTOR, "[data-toggle='0']")
+        toggle.click()
+        assert not any(row.is_displayed() for row in driver.find_elements(By.CSS_SELECTOR, "#losses .row[data-e='0']"))
+    finally:
+        driver.quit()
+
+
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("dark", [False, True])
-def test_fits_the_width(report, width, dark):
-    driver = open_page(report, width, dark)
+@pytest.mark.parametrize("which", ["report", "losses"])
+def test_fits_the_width(which, width, dark, request):
+    driver = open_page(request.getfixturevalue(which), width, dark)
     try:
         assert driver.execute_script("return document.documentElement.scrollWidth") <= width
         if SHOTS:
             height = driver.execute_script("return document.documentElement.scrollHeight")
             clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}
             image = driver.execute_cdp_cmd("Page.captureScreenshot", {"captureBeyondViewport": True, "clip": clip})["data"]
-            (pathlib.Path(SHOTS) / f"report_{width}{'_dark' if dark else ''}.png").write_bytes(base64.b64decode(image))
+            (pathlib.Path(SHOTS) / f"{which}_{width}{'_dark' if dark else ''}.png").write_bytes(base64.b64decode(image))
     finally:
         driver.quit()
 

@@ -67,6 +67,14 @@ TEST(Gather, FoldersOfShardsCountAsOne) {
   EXPECT_EQ(gather({one.path(), other.path()}).runs.size(), 2u);
 }
 
+TEST(Gather, EncodingsStandInTheOrderGiven) {
+  const Comparison c;
+  for (const char* encoding : {"darope", "rope-500k", "rope-10k", "darope-dynamic", "mine", "nope", "rope:base=7"})
+    c.add("copy", encoding, 0, "token_accuracy", {1}, planted);
+  EXPECT_EQ(gather({c.path()}, {"nope", "rope", "darope", "darope-dynamic"}).encodings,
+            (std::vector<std::string>{"nope", "rope-10k", "rope-500k", "rope:base=7", "darope", "darope-dynamic", "mine"}));
+}
+
 TEST(Gather, NotesWhatIsMissingUnfinishedOrDiverged) {
   const Comparison c;
   plant(c, "copy");

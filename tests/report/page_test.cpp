@@ -26,6 +26,46 @@ TEST(Report, WritesThePageAndTheResults) {
   expect_contains(results["caveat"], "not whether retraining would give the same order");
 }
 
+// Losses as the paper's music has them: two close together, one significantly ahead, one off the axis.
+TEST(Report, LossesAreBarsBesideThePapersNumbers) {
+  const auto loss = [](const std::string& encoding, int64_t, double, int64_t i) {
+    const double level = 0.45 + 0.05 * double(i % 5);
+    if (encoding == "nope") return level + 0.71;
+    if (encoding == "hope") return level + 0.004 + 0.001 * double(i % 3);
+    return encoding == "pope" ? level - 0.004 + 0.001 * double(i % 3) : level;
+  };
+  const Comparison c;
+  for (const std::string& encoding : kEncodings)
+    for (int64_t seed = 0; seed < 2; ++seed) c.add("jsb", encoding, seed, "nll", {1}, loss);
+  write_report(c.path(), {c.path()});
+  const std::string page = read_file(c.path() / "report.html"), bars = page.substr(page.find("<h2>Test loss"), 6000);
+  const auto row = [&](const std::string& encoding) {
+    const size_t at = bars.find("<span>" + encoding + "</span>");
+    return bars.substr(at, bars.find("</div>", at) - at);
+  };
+  expect_contains(row("nope"), "class='clipped'");
+  expect_contains(row("nope"), "1.2600");
+  expect_contains(row("nope"), "▼***");
+  expect_contains(row("hope"), "▼***");
+  expect_contains(row("pope"), "▲***");
+  EXPECT_EQ(row("darope").find("▼"), std::string::npos);
+  EXPECT_EQ(row("hope").find("clipped"), std::string::npos);
+  const std::string beside = page.substr(page.find("<h2>Beside the paper"), 3000);
+  expect_contains(beside, "0.4547");           // figure seqmodel, DaRoPE on JSB
+  expect_contains(beside, "1.1634");
+  expect_contains(beside, "+0.0953");          // 0.55 here
+}
+
+TEST(Report, ThePapersAccountStandsBesideItsWholeSuite) {
+  const Comparison few, suite;
+  plant(few, "copy");
+  for (int i = 0; i < 15; ++i) plant(suite, "task" + std::to_string(i), planted, {{"family", i < 3 ? "retrieval" : "regular"}});
+  for (const Comparison* c : {&few, &suite}) write_report(c->path(), {c->path()});
+  EXPECT_EQ(read_file(few.path() / "report.html").find("<h2>Beside the paper"), std::string::npos);
+  const std::string page = read_file(suite.path() / "report.html");
+  expect_contains(page.substr(page.find("<h2>Beside the paper")), "the only place where NoPE wins");
+}
+
 TEST(Report, HostileNamesStayText) {
   const std::string evil = "</script><script>alert('1')</script>", quote = "a\"b'><img src=x onerror=alert(1)>\x1b[31m,\"";
   const Comparison c;

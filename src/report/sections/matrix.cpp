@@ -71,7 +71,8 @@ std::string cell_html(const Dataset& dataset, const AtLength& at, const Cell& ce
       cell.diverged.empty() ? "" : fmt::format("<small class='lost'>diverged: seed {}</small>", fmt::join(cell.diverged, ", "));
   if (!cell.mean) return number_cell(lost.empty() ? "<small>not run</small>" : lost, std::nullopt, of_encoding(e));
   const std::string width =
-      cell.cousineau_morey ? fmt::format("<small>± {}</small>", score_text(*cell.cousineau_morey, dataset.higher_better)) : "";
+      (cell.cousineau_morey ? fmt::format("<small>± {}</small>", score_text(*cell.cousineau_morey, dataset.higher_better)) : "") +
+      (cell.seed_sd ? fmt::format("<small>SD {}</small>", score_text(*cell.seed_sd, dataset.higher_better)) : "");
   return number_cell(fmt::format("<b>{}</b> <i>{}</i>{}{}", score_text(*cell.mean, dataset.higher_better),
                                  sign_against_reference(at, cell.encoding), width, lost),
                      *cell.mean,
@@ -95,7 +96,8 @@ std::string dataset_row(const Dataset& dataset, const AtLength& at) {
 
 std::string matrix_section(const Summary& summary, const Gathered&) {
   std::string html = fmt::format(
-      "<p>Mean score over seeds (accuracy in %) ± the 95 % within-example half-width; the best of a row is underlined. "
+      "<p>Mean score over seeds (accuracy in %) ± the 95 % within-example half-width, and the SD over seeds; the best of a row is "
+      "underlined. "
       "Beside it, against {}: ▲ better, ▼ worse, = tied, ? undecided. Hover a cell for its seeds, the mean over tokens, exact match and more.</p>",
       escape(summary.reference));
   for (size_t i = 0; i < summary.lengths.size(); ++i) {

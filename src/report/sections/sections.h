@@ -10,9 +10,11 @@ namespace darope::report {
 std::string verdict_section(const Summary& summary, const Gathered& all);
 std::string ranking_section(const Summary& summary, const Gathered& all);
 std::string matrix_section(const Summary& summary, const Gathered& all);
+std::string losses_section(const Summary& summary, const Gathered& all);
 std::string lengths_section(const Summary& summary, const Gathered& all);
 std::string curves_section(const Summary& summary, const Gathered& all);
 std::string cost_section(const Summary& summary, const Gathered& all);
+std::string paper_section(const Summary& summary, const Gathered& all);
 std::string provenance_section(const Summary& summary, const Gathered& all);
 
 // What the charts draw, read by the page's script.
