@@ -114,6 +114,7 @@ void add_data(CLI::App& app) {
   verb->add_option("SOURCE", s->request.source, "the file or folder to read")->required();
   verb->add_option("--out", s->request.out, "folder of the new dataset")->required();
   verb->add_option("--seed", s->seed, "of the split, where the publisher gives none")->capture_default_str();
+  verb->add_option("--channel", s->request.channel, "of edf: the label of the signal to take");
   verb->add_flag("--strict", s->strict, "end with exit code 3 if anything was skipped");
   verb->callback([s] { prepare(*s); });
 

@@ -31,6 +31,7 @@ struct TestLength {
   int64_t multiple;                       // of the training length
   std::shared_ptr<const TestSet> set;
   double best_constant = 0;               // accuracy of always giving the commonest answer symbol
+  std::vector<int64_t> n_free = {};       // of a genome: the examples without unknown bases, rising; scored once more by themselves
 };
 
 struct Dataset {

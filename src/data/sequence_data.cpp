@@ -89,14 +89,89 @@ class SequenceTest final : public TestSet {
   int64_t length_;
 };
 
+// Where each long sequence's windows stand in a list of all windows of a split.
+class WindowIndex {
+ public:
+  // `windows` says how many a sequence of a length has.
+  template <class Windows> WindowIndex(const Sequences& sequences, const Windows& windows) {
+    for (int64_t i = 0; i < sequences.size(); ++i) ends_.push_back((ends_.empty() ? 0 : ends_.back()) + windows(sequences.length(i)));
+  }
+  int64_t size() const { return ends_.back(); }
+  std::pair<int64_t, int64_t> find(int64_t window) const {      // the sequence, and the number of the window in it
+    const auto sequence = std::upper_bound(ends_.begin(), ends_.end(), window);
+    return {sequence - ends_.begin(), sequence == ends_.begin() ? window : window - *(sequence - 1)};
+  }
+
+ private:
+  std::vector<int64_t> ends_;
+};
+
+// Windows from anywhere: every legal start in every sequence is as likely as any other, drawn by (seed, batch, row).
+class WindowStream final : public TrainStream {
+ public:
+  WindowStream(std::shared_ptr<const PreparedData> data, int64_t rows, int64_t length, uint64_t seed)
+      : data_(std::move(data)), index_((*data_)[Split::train], [&](int64_t all) { return std::max<int64_t>(0, all - length + 1); }),
+        rows_(rows), length_(length), seed_(seed) {
+    if (index_.size() == 0) throw Error(fmt::format("data.seq_len is {}: no training sequence is that long", length));
+  }
+
+  Batch at(int64_t index) const override {
+    std::vector<Tokens> windows;
+    for (int64_t row = 0; row < rows_; ++row) {
+      const int64_t drawn = Random(seed_, "windows/train", uint64_t(index) << 32 | uint64_t(row)).between(0, index_.size() - 1);
+      const auto [sequence, start] = index_.find(drawn);
+      windows.push_back((*data_)[Split::train].read(sequence, start, length_));
+    }
+    return pack(windows, length_);
+  }
+
+ private:
+  std::shared_ptr<const PreparedData> data_;
+  WindowIndex index_;
+  int64_t rows_, length_;
+  uint64_t seed_;
+};
+
+// Windows side by side; what is left at the end of a sequence is too short for one.
+class WindowTest final : public TestSet {
+ public:
+  WindowTest(std::shared_ptr<const PreparedData> data, Split split, int64_t length)
+      : data_(std::move(data)), index_((*data_)[split], [&](int64_t all) { return all / length; }), split_(split), length_(length) {
+    if (index_.size() == 0) throw Error(fmt::format("data.seq_len is {}: no {} sequence is that long", length, name_of(split)));
+  }
+  int64_t size() const override { return index_.size(); }
+
+  Batch read(int64_t first, int64_t count) const override {
+    std::vector<Tokens> windows;
+    for (int64_t i = first; i < first + count; ++i) {
+      const auto [sequence, window] = index_.find(i);
+      windows.push_back((*data_)[split_].read(sequence, window * length_, length_));
+    }
+    return pack(windows, length_);
+  }
+
+ private:
+  std::shared_ptr<const PreparedData> data_;
+  WindowIndex index_;
+  Split split_;
+  int64_t length_;
+};
+
 }  // namespace
 
 Dataset open_prepared(const DataConfig& config, uint64_t seed) {
   const auto data = std::make_shared<const PreparedData>(config.root_dir);
-  const auto part = [&](Split split) { return std::make_shared<SequenceTest>(data, split, config.seq_len); };
+  const auto train = [&]() -> std::shared_ptr<const TrainStream> {
+    if (data->kind.windows) return std::make_shared<WindowStream>(data, config.batch_size, config.seq_len, seed);
+    return std::make_shared<SequenceStream>(data, config.batch_size, config.seq_len, seed);
+  };
+  const auto part = [&](Split split) -> std::shared_ptr<const TestSet> {
+    if (data->kind.windows) return std::make_shared<WindowTest>(data, split, config.seq_len);
+    return std::make_shared<SequenceTest>(data, split, config.seq_len);
+  };
   return {.name = dataset_name(config), .family = std::string(data->kind.name), .vocabulary = data->manifest.vocabulary,
-          .measure = Measure::nll, .train = std::make_shared<SequenceStream>(data, config.batch_size, config.seq_len, seed),
-          .tests = {{1, part(Split::test)}}, .validation = part(Split::validation)};
+          .measure = Measure::nll, .train = train(),
+          .tests = {{.multiple = 1, .set = part(Split::test), .n_free = data->n_free(Split::test)}}, .validation = part(Split::validation)};
 }
 
 }  // namespace darope

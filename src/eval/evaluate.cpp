@@ -46,6 +46,16 @@ template <class Use> void in_batches(const Decoder& model, const TestSet& set, i
   }
 }
 
+// Hands on every score, and those of the examples without unknown bases twice.
+Emit with_n_free(const Emit& emit, const TestLength& test) {
+  return [&](const Score& score) {
+    emit(score);
+    const auto found = std::lower_bound(test.n_free.begin(), test.n_free.end(), score.example);
+    if (found == test.n_free.end() || *found != score.example) return;
+    emit({"nll_n_free", score.x, found - test.n_free.begin(), score.value, score.tokens});
+  };
+}
+
 }  // namespace
 
 void evaluate(Decoder& model, const Dataset& data, const Emit& emit) {
@@ -53,7 +63,7 @@ void evaluate(Decoder& model, const Dataset& data, const Emit& emit) {
   model.refresh();
   for (const TestLength& test : data.tests) {
     in_batches(model, *test.set, test.multiple, test.set->size(), [&](const Batch& batch, int64_t first) {
-      score_batch(model, data.measure, batch, test.multiple, first, emit);
+      score_batch(model, data.measure, batch, test.multiple, first, with_n_free(emit, test));
     });
     in_batches(model, *test.set, test.multiple, std::min(data.free_running, test.set->size()), [&](const Batch& batch, int64_t first) {
       emit_all(emit, "free_running", test.multiple, first, mean_by_example(free_running(model, batch) == batch.targets, batch), batch);

@@ -46,7 +46,7 @@ ordered_json to_json(const Cell& cell) {
                     {"mean", maybe(cell.mean)}, {"pooled", maybe(cell.pooled)}, {"seed_sd", maybe(cell.seed_sd)},
                     {"cousineau_morey", maybe(cell.cousineau_morey)},
                     {"normalised", maybe(cell.normalised)}, {"normalised_true", maybe(cell.normalised_true)},
-                    {"free_running", maybe(cell.free_running)}, {"exact_match", nullptr}};
+                    {"free_running", maybe(cell.free_running)}, {"n_free", maybe(cell.n_free)}, {"exact_match", nullptr}};
   if (cell.exact_match) json["exact_match"] = {{"share", cell.exact_match->share}, {"wilson", to_json(cell.exact_match->wilson)}};
   return json;
 }
@@ -145,7 +145,7 @@ ordered_json results_json(const Summary& s, const Gathered& all) {
 std::string results_csv(const Summary& summary) {
   std::string text =
       "dataset,family,x,metric,encoding,finished_seeds,diverged_seeds,mean,pooled,seed_sd,cousineau_morey,loftus_masson,normalised,normalised_true,"
-      "exact_match,exact_match_low,exact_match_high,free_running,learned,against_reference\r\n";
+      "exact_match,exact_match_low,exact_match_high,free_running,n_free,learned,against_reference\r\n";
   for (const Dataset& d : summary.datasets)
     for (const AtLength& at : d.lengths)
       for (const Cell& c : at.cells) {
@@ -155,7 +155,7 @@ std::string results_csv(const Summary& summary) {
                             number(c.cousineau_morey),
                             number(at.loftus_masson), number(c.normalised), number(c.normalised_true));
         text += exact ? fmt::format("{:.10g},{:.10g},{:.10g},", exact->share, exact->wilson.low, exact->wilson.high) : ",,,";
-        text += fmt::format("{},{},{}\r\n", number(c.free_running), at.learned ? "yes" : "no", outcome_of(at, c.encoding));
+        text += fmt::format("{},{},{},{}\r\n", number(c.free_running), number(c.n_free), at.learned ? "yes" : "no", outcome_of(at, c.encoding));
       }
   return text;
 }

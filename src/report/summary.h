@@ -25,6 +25,7 @@ struct Cell {
   std::optional<double> mean, seed_sd, cousineau_morey;
   std::optional<double> normalised, normalised_true, free_running;
   std::optional<double> pooled;                    // the mean over all scored tokens, whichever example they are of
+  std::optional<double> n_free;                    // of a genome: the mean over examples without unknown bases
   std::optional<Proportion> exact_match;           // over examples, each averaged over seeds
 };
 

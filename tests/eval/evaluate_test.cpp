@@ -155,6 +155,22 @@ TEST(Evaluate, GivesTheLikelihoodOfWindowsOfAFile) {
   }
 }
 
+// Of a genome, the windows without unknown bases have their scores once more, counted anew.
+TEST(Evaluate, ScoresWindowsWithoutNByThemselves) {
+  const Scratch folder;
+  std::ofstream(folder / "letters.txt") << std::string(2000, 'a') + std::string(2000, 'b');
+  DataConfig config;
+  config.path = (folder / "letters.txt").string(), config.seq_len = 16, config.batch_size = 2;
+  Dataset data = open_dataset(config, 1, 10);
+  data.tests.resize(1);
+  data.tests[0].n_free = {2, 5, 23};
+  Decoder model = small_model(data, 16);
+  std::map<std::string, std::map<int64_t, double>> found;
+  evaluate(model, data, [&](const Score& s) { EXPECT_TRUE(found[std::string(s.metric)].emplace(s.example, s.value).second); });
+  EXPECT_EQ(found["nll"].size(), 24u);
+  EXPECT_EQ(found["nll_n_free"], (std::map<int64_t, double>{{0, found["nll"][2]}, {1, found["nll"][5]}, {2, found["nll"][23]}}));
+}
+
 TEST(TokenData, RefusesAFileWithoutRoomForATest) {
   const Scratch folder;
   std::ofstream(folder / "short.txt") << std::string(200, 'x');

@@ -81,13 +81,13 @@ class Auditor {
     SplitAudit& facts = out_.splits[size_t(split)];
     facts.items = int64_t(data_.manifest[split].items.size());
     facts.sequences = data_[split].size();
-    std::vector<bool> used(size_t(data_.manifest.stored_values), false);
+    std::vector<bool> used(size_t(data_.manifest.vocabulary), false);
     std::unordered_set<std::string> own;
     for (int64_t i = 0; i < facts.sequences; ++i) {
       throw_if_stopped();
       const Tokens values = data_[split].read(i);
       facts.values += int64_t(values.size());
-      for (const int64_t value : values) used[size_t(value)] = true;
+      for (const int64_t token : data_.kind.present ? data_.kind.present(values, nullptr) : values) used[size_t(token)] = true;
       const std::string hash = sha256(bytes_of(values));
       if (!own.insert(hash).second) ++facts.repeats;
       if (split != Split::train && train_.contains(hash)) ++facts.sequences_in_train;

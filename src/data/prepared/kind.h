@@ -16,6 +16,7 @@ using Tokens = std::vector<int64_t>;
 struct PrepareRequest {
   std::filesystem::path source, out;
   uint64_t seed = 0;                                          // of the split, where the publisher gives none
+  std::string channel = {};                                   // of signals, by its label
 };
 
 // A kind of dataset: a file of its name, and a line in kinds.cpp.
@@ -28,6 +29,7 @@ struct Kind {
   // else the stream of this one presentation, from which an augmentation is drawn.
   Tokens (*present)(Tokens stored, Random* random) = nullptr;
   int64_t stored_values = 0;                                  // 0: the vocabulary
+  bool windows = false;                                       // sequences are long: models read windows of them
 };
 
 const std::vector<Kind>& all_kinds();

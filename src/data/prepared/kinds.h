@@ -12,4 +12,14 @@ void prepare_midi(const PrepareRequest& request, Preparation& out);
 std::string show_events(std::span<const int64_t> tokens);
 Tokens transpose(Tokens tokens, Random* random);
 
+void prepare_genome(const PrepareRequest& request, Preparation& out);
+void prepare_fasta(const PrepareRequest& request, Preparation& out);
+Tokens present_bases(Tokens stored, Random* random);
+std::string show_bases(std::span<const int64_t> stored);
+
+void prepare_sleep_edf(const PrepareRequest& request, Preparation& out);
+void prepare_edf(const PrepareRequest& request, Preparation& out);
+void prepare_bonn(const PrepareRequest& request, Preparation& out);
+std::string show_signal(std::span<const int64_t> tokens);
+
 }  // namespace darope

@@ -100,6 +100,11 @@ void Preparation::source(const std::string& name, std::string_view bytes) {
   manifest_.sources.push_back({name, int64_t(bytes.size()), sha256(bytes)});
 }
 
+std::string Preparation::source_file(const std::string& name, const fs::path& file) {
+  manifest_.sources.push_back({name, size_of_file(file), sha256_of_file(file)});
+  return manifest_.sources.back().sha256;
+}
+
 void Preparation::skip(const std::string& name, const Error& reason) {
   const auto* bad = dynamic_cast<const BadInput*>(&reason);
   manifest_.skipped.push_back({name, reason.what(), bad ? std::optional(bad->offset()) : std::nullopt});

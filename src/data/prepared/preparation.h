@@ -22,6 +22,7 @@ class Preparation {
   void advance(const std::string& name);                      // one of them is next; stops here on a signal
   void add(Split split, const std::string& item, std::span<const uint16_t> sequence);      // sequences of one item follow each other
   void source(const std::string& name, std::string_view bytes);
+  std::string source_file(const std::string& name, const std::filesystem::path& file);     // returns the sha256
   void skip(const std::string& name, const Error& reason);
   void option(const std::string& key, nlohmann::ordered_json value) { manifest_.options[key] = std::move(value); }
   void fact(const std::string& key, nlohmann::ordered_json value) { manifest_.facts[key] = std::move(value); }

@@ -38,12 +38,26 @@ Sequences::Sequences(const fs::path& folder, const Manifest& manifest, Split spl
   if (before != values_.size()) throw Error(fmt::format("{}.starts.npy ends at {} of {} values", name_, before, values_.size()));
 }
 
-Tokens Sequences::read(int64_t index, int64_t most) const {
+std::array<int64_t, 2> Sequences::ends(int64_t index) const {
   if (index < 0 || index >= size()) throw Error(fmt::format("{} has {} sequences, from 0 on; there is no {}", name_, size(), index));
-  std::array<int64_t, 2> ends{};
-  starts_.read(index, ends);
-  Tokens out(size_t(std::min(most, ends[1] - ends[0])));
-  values_.read(ends[0], out);
+  std::array<int64_t, 2> out{};
+  starts_.read(index, out);
+  return out;
+}
+
+int64_t Sequences::length(int64_t index) const {
+  const auto [begin, end] = ends(index);
+  return end - begin;
+}
+
+Tokens Sequences::read(int64_t index, int64_t most) const { return read(index, 0, std::min(most, length(index))); }
+
+Tokens Sequences::read(int64_t index, int64_t first, int64_t count) const {
+  const auto [begin, end] = ends(index);
+  if (first < 0 || count < 0 || first > end - begin - count)
+    throw Error(fmt::format("{}: sequence {} has {} values; there are no {} from {} on", name_, index, end - begin, count, first));
+  Tokens out(static_cast<size_t>(count));
+  values_.read(begin + first, out);
   return out;
 }
 
@@ -53,6 +67,23 @@ PreparedData::PreparedData(const fs::path& folder) : manifest(read_manifest(fold
     throw Error(fmt::format("{}: vocabulary {} over {} stored values; {} has {} over {}: prepare the data again", folder.string(),
                             manifest.vocabulary, manifest.stored_values, kind.name, kind.vocabulary, stored));
   for (const std::string_view name : kSplitNames) splits.emplace_back(folder, manifest, find_split(name));
+}
+
+std::vector<int64_t> PreparedData::n_free(Split split) const {
+  std::vector<int64_t> out;
+  if (!manifest.facts.contains("n_free")) return out;
+  const auto& ranges = manifest.facts["n_free"];
+  const std::string name(name_of(split));
+  if (!ranges.is_object() || !ranges.contains(name) || !ranges[name].is_array())
+    throw Error("manifest.json: n_free should list ranges for " + name);
+  for (const auto& range : ranges[name]) {
+    const bool pair = range.is_array() && range.size() == 2 && range[0].is_number_integer() && range[1].is_number_integer();
+    if (!pair || range[0] < (out.empty() ? 0 : out.back() + 1) || range[1] < range[0] || range[1] >= manifest[split].sequences)
+      throw Error(fmt::format("manifest.json: n_free has {} for {}; ranges should be pairs, rise and stay below {}",
+                              range.dump().substr(0, 60), name, manifest[split].sequences));
+    for (int64_t i = range[0].get<int64_t>(); i <= range[1].get<int64_t>(); ++i) out.push_back(i);
+  }
+  return out;
 }
 
 }  // namespace darope

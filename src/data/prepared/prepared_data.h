@@ -12,8 +12,12 @@ class Sequences {
   int64_t size() const { return starts_.size() - 1; }
   Tokens read(int64_t index) const { return read(index, INT64_MAX); }
   Tokens read(int64_t index, int64_t most) const;                // its first `most` values
+  Tokens read(int64_t index, int64_t first, int64_t count) const; // `count` of them from `first` on, which must be there
+  int64_t length(int64_t index) const;
 
  private:
+  std::array<int64_t, 2> ends(int64_t index) const;
+
   std::string name_;
   TokenSource values_, starts_;
 };
@@ -22,6 +26,7 @@ class Sequences {
 struct PreparedData {
   explicit PreparedData(const std::filesystem::path& folder);
   const Sequences& operator[](Split split) const { return splits[size_t(split)]; }
+  std::vector<int64_t> n_free(Split split) const;                // sequences a genome's manifest lists so; else none
 
   Manifest manifest;
   const Kind& kind;

@@ -60,6 +60,7 @@ std::string hover(const Dataset& dataset, const AtLength& at, const Cell& cell) 
     text += fmt::format("\nexact match {:.1f} % (Wilson {:.1f} to {:.1f})", 100 * cell.exact_match->share,
                         100 * cell.exact_match->wilson.low, 100 * cell.exact_match->wilson.high);
   if (cell.free_running) text += fmt::format("\nfree running {:.1f} %", 100 * *cell.free_running);
+  if (cell.n_free) text += fmt::format("\nwithout unknown bases {}", score(*cell.n_free));
   if (cell.normalised) text += fmt::format("\nchance-normalised {:.1f} %", 100 * *cell.normalised);
   if (cell.normalised_true) text += fmt::format(", with true chance {:.1f} %", 100 * *cell.normalised_true);
   if (!dataset.higher_better) text += fmt::format("\nperplexity {:.4g}", std::exp(*cell.mean));
