@@ -194,9 +194,11 @@ void Trainer::log(int64_t step, MetricsLog& metrics, EventFile& events, Progress
 }
 
 TrainReport Trainer::run(const TrainHooks& hooks) {
-  MetricsLog metrics(folder_ / "metrics.jsonl", resumed_from_);
+  // A run that was killed before its first checkpoint has written lines too, and begins again.
+  const std::optional<int64_t> cut_to = std::filesystem::exists(folder_ / "metrics.jsonl") ? std::optional(first_step_) : std::nullopt;
+  MetricsLog metrics(folder_ / "metrics.jsonl", cut_to);
   make_directories(folder_ / "tb");
-  EventFile events(folder_ / "tb", resumed_from_);
+  EventFile events(folder_ / "tb", cut_to);
   Progress progress("step", config_.steps, first_step_);
   start_ = last_log_ = Clock::now();
   last_logged_ = first_step_;
