@@ -70,6 +70,7 @@ class Encoding {
 
   // K of Eq. 2: bands that complete a turn in the training context; none where a scheme has no bands.
   virtual std::optional<int64_t> fast_bands() const { return std::nullopt; }
+  virtual std::optional<double> base() const { return std::nullopt; }       // of its rotary frequencies
 
   const LayerShape& shape() const { return shape_; }
 

@@ -9,11 +9,12 @@ namespace darope {
 class LearnedRotation : public Encoding {
  public:
   LearnedRotation(const LayerShape& shape, Options& options)
-      : Encoding(shape), theta_(frequencies(shape.head_dim, read_base(options))), fast_(read_fast(options, theta_, shape.train_length)) {}
+      : Encoding(shape), base_(read_base(options)), theta_(frequencies(shape.head_dim, base_)), fast_(read_fast(options, theta_, shape.train_length)) {}
 
   std::tuple<Tensor, Tensor> encode(TensorList parameters, const Tensor& q, const Tensor& k, const Tensor& x, const Tensor& positions) const final;
   Tensor coordinate(TensorList parameters, const Tensor& x, const Tensor& positions) const final;
   std::optional<int64_t> fast_bands() const final { return fast_; }
+  std::optional<double> base() const final { return base_; }
 
  protected:
   struct Logit {
@@ -29,6 +30,7 @@ class LearnedRotation : public Encoding {
   int64_t slow() const { return shape_.bands() - fast_; }
 
  private:
+  double base_;
   std::vector<double> theta_;
   int64_t fast_;
 };

@@ -42,6 +42,7 @@ class PoPE final : public Encoding {
   Tensor attend(TensorList, const Tensor& q, const Tensor& k, const Tensor& v, bool causal, double dropout) const override {
     return softmax_attention(q, k, v, causal, 1 / std::sqrt(double(shape_.head_dim)), dropout);                // d, not the widened 2d
   }
+  std::optional<double> base() const override { return base_; }
 
  private:
   static Tensor polar(const Tensor& x, const Tensor& cosine, const Tensor& sine) {

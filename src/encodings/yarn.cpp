@@ -17,7 +17,8 @@ class YaRN final : public Encoding {
   static constexpr Traits traits{.name = "yarn", .summary = "RoPE whose slow bands are stretched at evaluation", .slow_bands = "rescaled token index", .data_aware = "no",
                                  .ktokens_per_second = 62.2, .learns = "nothing", .flash_attention = "yes", .cache = "rotated k, v", .trains = false};
   YaRN(const LayerShape& shape, Options& options) : Encoding(shape) {
-    const double base = read_base(options), factor = options.number("factor", 4);
+    base_ = read_base(options);
+    const double base = base_, factor = options.number("factor", 4);
     if (!std::isfinite(factor) || factor < 1) throw Error("option 'factor' must be a finite number of at least 1; got " + number_text(factor));
     theta_ = frequencies(shape.head_dim, base);
     read_fast(options, theta_, shape.train_length);
@@ -33,6 +34,7 @@ class YaRN final : public Encoding {
   std::tuple<Tensor, Tensor> encode(TensorList, const Tensor& q, const Tensor& k, const Tensor&, const Tensor& positions) const override {
     return ops::rotate(q, k, positions, theta_, scale_, shape_.half());
   }
+  std::optional<double> base() const override { return base_; }
 
  private:
   // The released code: linear in the band index between the bands of 32 turns and of one.
@@ -46,6 +48,7 @@ class YaRN final : public Encoding {
   // The paper's formula: linear in the turns a band completes in training.
   static double keep_by_turns(double turns) { return std::clamp((turns - 1) / (32 - 1), 0.0, 1.0); }
 
+  double base_;
   std::vector<double> theta_;
   double scale_ = 1;            // on q and k alike, so logits carry its square
 };

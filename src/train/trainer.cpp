@@ -34,6 +34,20 @@ void keep_freed_memory() {
   mallopt(M_TOP_PAD, 64 << 20);
 }
 
+// How strongly each layer's coordinate follows the positional prior: alpha over its heads.
+std::vector<std::pair<std::string, double>> prior_strengths(Decoder& model) {
+  std::vector<std::pair<std::string, double>> out;
+  for (size_t layer = 0; layer < model.plan().layers.size(); ++layer)
+    for (const size_t i : model.plan().layers[layer].encoding_weights) {
+      const Weight& weight = model.plan().weights[i];
+      if (!weight.parts.front().name.ends_with(".alpha") || weight.count() == 0) continue;
+      const Tensor alpha = model.weights().leaves()[i].detach().to(at::kCPU, at::kDouble);
+      const std::string name = fmt::format("pe/alpha.layer{}", layer);
+      out.insert(out.end(), {{name + ".mean", alpha.mean().item<double>()}, {name + ".min", alpha.min().item<double>()}, {name + ".max", alpha.max().item<double>()}});
+    }
+  return out;
+}
+
 class Trainer {
  public:
   Trainer(Decoder& model, const TrainStream& data, const TrainConfig& config, const std::filesystem::path& folder)
@@ -178,16 +192,15 @@ void Trainer::log(int64_t step, MetricsLog& metrics, EventFile& events, Progress
   const double elapsed = std::chrono::duration<double>(now - last_log_).count(), words = double(tokens(step - last_logged_)) / elapsed;
   const double loss = loss_.item<double>(), norm = optimizer_.gradient_norm().item<double>();
   const double rate = learning_rate(config_.optim, model_.config().lingua(), step - 1, config_.steps);
-  metrics.write({{"global_step", step},
-                 {"acc_step", 0},
-                 {"loss/out", loss},
-                 {"optim/grad_norm", norm},
-                 {"optim/lr", rate},
-                 {"optim/total_tokens", tokens(step)},
-                 {"speed/wps", words},
-                 {"speed/curr_iter_time", elapsed / double(step - last_logged_)},
-                 {"created_at", fmt::format("{:%FT%TZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())))}});
-  events.scalars(step, {{"loss/out", loss}, {"optim/grad_norm", norm}, {"optim/lr", rate}, {"speed/wps", words}});
+  std::vector<std::pair<std::string, double>> scalars{{"loss/out", loss}, {"optim/grad_norm", norm}, {"optim/lr", rate}, {"speed/wps", words}};
+  for (const auto& each : prior_strengths(model_)) scalars.push_back(each);
+  nlohmann::ordered_json line{{"global_step", step}, {"acc_step", 0}};
+  for (const auto& [key, value] : scalars) line[key] = value;
+  line["optim/total_tokens"] = tokens(step);
+  line["speed/curr_iter_time"] = elapsed / double(step - last_logged_);
+  line["created_at"] = fmt::format("{:%FT%TZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
+  metrics.write(line);
+  events.scalars(step, scalars);
   progress.show(step, fmt::format("loss: {:.4f}  grad: {:.1e}  wps: {:.3g}  lr: {:.1e}", loss, norm, words, rate));
   last_log_ = now;
   last_logged_ = step;
