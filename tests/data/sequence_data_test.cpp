@@ -65,7 +65,7 @@ TEST_F(SequenceData, TargetsAreWhatFollowsAndNothingElseCounts) {
   EXPECT_EQ(data.vocabulary, 90);
   EXPECT_EQ(data.measure, Measure::nll);
   const Batch batch = data.tests.at(0).set->read(0, 2);
-  ASSERT_EQ(batch.tokens.sizes(), (at::IntArrayRef{2, kLength}));
+  ASSERT_EQ(batch.tokens.sizes(), (std::vector<int64_t>{2, kLength}));
   ASSERT_EQ(batch.rows.size(0), 2 * (kLength - 1));
   for (int64_t row = 0; row < 2; ++row) {
     const int64_t length = row + 4;
@@ -113,7 +113,7 @@ TEST_F(SequenceData, ABatchFollowsFromItsNumberAlone) {
     const Batch a = forth.train->at(i), b = back.train->at(i);
     EXPECT_TRUE(at::equal(a.tokens, b.tokens) && at::equal(a.targets, b.targets));
     EXPECT_TRUE(at::equal(a.weight, b.weight) && at::equal(a.rows, b.rows));
-    EXPECT_EQ(a.tokens.sizes(), (at::IntArrayRef{3, kLength}));
+    EXPECT_EQ(a.tokens.sizes(), (std::vector<int64_t>{3, kLength}));
   }
 }
 

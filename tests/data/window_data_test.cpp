@@ -41,7 +41,7 @@ TEST(Windows, EveryLegalStartIsAsLikely) {
   std::map<int64_t, int64_t> starts;
   for (int64_t i = 0; i < 550; ++i) {
     const Batch batch = data.train->at(i);
-    ASSERT_EQ(batch.tokens.sizes(), (at::IntArrayRef{16, kLength}));
+    ASSERT_EQ(batch.tokens.sizes(), (std::vector<int64_t>{16, kLength}));
     for (int64_t row = 0; row < 16; ++row) {
       const int64_t first = batch.tokens[row][0].item<int64_t>();
       ++starts[first];
