@@ -139,7 +139,7 @@ TEST(OwnData, TheModelFollowsTheFile) {
   const CompareConfig tiny_one = config_of("tiny.txt", 3000), middle = config_of("middle.txt", 60'000), large = config_of("large.txt", 400'000);
   EXPECT_EQ(tiny_one.data.seq_len, 16);
   EXPECT_EQ(middle.data.seq_len, 64);
-  EXPECT_EQ(large.data.seq_len, 256);
+  EXPECT_EQ(large.data.seq_len, 128);
   EXPECT_LT(middle.model.dim, large.model.dim);
   EXPECT_LE(middle.steps * 1024, 10 * 60'000);             // no more than ten passes
   EXPECT_EQ(large.dump_dir, "runs/large");
