@@ -5,7 +5,7 @@
 #include "base/config.h"
 #include "base/error.h"
 #include "cli/verbs.h"
-#include "experiments/compare.h"
+#include "experiments/own_data.h"
 #include "report/report.h"
 #include "runs/bundle.h"
 
@@ -15,10 +15,10 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Settings {
-  std::string config, encodings, out, shard, bundle;
+  std::string config, data, encodings, out, shard, bundle;
   std::vector<std::string> from;
   int64_t seeds = 0, jobs = 0;
-  bool print_config = false;
+  bool print_config = false, dry_run = false;
 };
 
 // "a,b:base=1,slow_bands=2,c": a piece with '=' and no ':' is a further option of the encoding before it.
@@ -48,8 +48,21 @@ Shard parse_shard(const std::string& text) {
 }
 
 CompareConfig load(const Settings& s, const CLI::App& verb) {
-  CompareConfig config;
-  load_config(config, s.config, verb.remaining());
+  std::vector<std::string> overrides = verb.remaining();
+  std::string file = s.config;
+  if (!s.data.empty() && file.find('=') != std::string::npos) {      // --data needs no CONFIG, so what stands there is a setting
+    overrides.insert(overrides.begin(), file);
+    file.clear();
+  }
+  if (file.empty() && s.data.empty())
+    throw Error("give a CONFIG, such as configs/quick/quickstart.yaml, or --data with a file of your own");
+  CompareConfig config = s.data.empty() || !file.empty() ? CompareConfig{} : config_for(s.data);
+  load_config(config, file, overrides);
+  if (!s.data.empty() && !file.empty()) {
+    config.tasks.clear();
+    config.data.root_dir.clear();
+    config.data.path = s.data;
+  }
   if (!s.encodings.empty()) config.encodings = split_encodings(s.encodings);
   if (!s.out.empty()) config.dump_dir = s.out;
   if (verb.count("--seeds") > 0) config.seeds = s.seeds;
@@ -71,6 +84,7 @@ void compare_verb(const Settings& s, const CLI::App& verb) {
   const Shard shard = s.shard.empty() ? Shard{} : parse_shard(s.shard);
   const fs::path out = config.dump_dir;
   const std::vector<RunConfig> plan = make_plan(config);
+  if (s.dry_run) return print_cost(share_of(plan, shard), config);
   for (const std::string& bundle : s.from) take_finished(plan, bundle);
   try {
     run_plan(share_of(plan, shard), config);
@@ -85,7 +99,9 @@ void compare_verb(const Settings& s, const CLI::App& verb) {
                out.string(), out.string());
     return;
   }
-  fmt::print("{}\n{}\n", report::terminal_table(report::write_report(out, {out})), (out / "report.html").string());
+  report::Options options;
+  options.order = encoding_order();
+  fmt::print("{}\n{}\n", report::terminal_table(report::write_report(out, {out}, options)), (out / "report.html").string());
 }
 
 }  // namespace
@@ -93,7 +109,8 @@ void compare_verb(const Settings& s, const CLI::App& verb) {
 void add_compare(CLI::App& app) {
   auto s = std::make_shared<Settings>();
   CLI::App* verb = app.add_subcommand("compare", "train the same model with each encoding and say what differs");
-  verb->add_option("CONFIG", s->config, "a YAML file; a.b=c and --a.b=c behind it change single settings")->required();
+  verb->add_option("CONFIG", s->config, "a YAML file; a.b=c and --a.b=c behind it change single settings");
+  verb->add_option("--data", s->data, "a file of your own: .txt, .jsonl, .bin or .npy; without CONFIG, a small model is chosen to fit it");
   verb->add_option("--encodings", s->encodings, "which to compare, with options: nope,rope:base=10000,darope");
   verb->add_option("--seeds", s->seeds, "runs of each encoding");
   verb->add_option("--out", s->out, "folder of this comparison");
@@ -102,6 +119,7 @@ void add_compare(CLI::App& app) {
   verb->add_option("--from", s->from, "a bundle whose finished runs need not be trained again; may be given several times")
       ->allow_extra_args(false);
   verb->add_option("--bundle", s->bundle, "at the end, or when stopped, pack the finished runs without weights into this file (.tar.zst)");
+  verb->add_flag("--dry-run", s->dry_run, "say what the plan would cost in time, memory and disk, measured with a few steps, and stop");
   verb->add_flag("--print-config", s->print_config, "print the settings that would be used, and stop");
   verb->allow_extras();
   verb->callback([s, verb] { compare_verb(*s, *verb); });

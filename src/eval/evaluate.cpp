@@ -75,7 +75,8 @@ double mean_nll(Decoder& model, const TestSet& set) {
   const at::NoGradGuard no_grad;
   model.refresh();
   double sum = 0;
-  in_batches(model, set, 1, set.size(), [&](const Batch& batch, int64_t) { sum += mean_by_example(model.nll(batch), batch).sum().item<double>(); });
+  in_batches(model, set, 1, set.size(),
+             [&](const Batch& batch, int64_t) { sum += mean_by_example(model.nll(batch), batch).sum().item<double>(); });
   return sum / double(set.size());
 }
 

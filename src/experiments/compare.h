@@ -29,6 +29,15 @@ std::vector<RunConfig> share_of(const std::vector<RunConfig>& plan, const Shard&
 // name with another config is an Error before anything is written.
 void take_finished(const std::vector<RunConfig>& plan, const std::filesystem::path& bundle);
 
+// How many runs go side by side, and with how many threads each.
+struct Pace {
+  int64_t jobs, threads;
+};
+Pace pace_of(const CompareConfig& config);
+
+// What the plan would cost, measured with a few steps of each encoding in a scratch folder, on standard output.
+void print_cost(const std::vector<RunConfig>& plan, const CompareConfig& config);
+
 // Trains what is not finished yet, in processes of their own under dump_dir/runs/. A run that diverges is kept as such; a run
 // that fails is an Error once the others are through; a signal stops and saves them all.
 void run_plan(const std::vector<RunConfig>& plan, const CompareConfig& config);

@@ -1,7 +1,6 @@
 #include <ATen/Context.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,6 +17,7 @@
 #include "base/progress.h"
 #include "base/signals.h"
 #include "experiments/compare.h"
+#include "experiments/process.h"
 #include "runs/runs.h"
 
 namespace darope {
@@ -46,36 +46,8 @@ class Counters {
   Counter* data_;
 };
 
-// Runs `work` in a process of its own; its return value is the exit code. The parent has computed nothing with torch, so
-// the child can: neither threads nor a GPU's context were there to be lost in the fork.
-pid_t start(const std::function<int()>& work) {
-  std::fflush(nullptr);
-  const pid_t parent = getpid(), child = fork();
-  if (child < 0) throw Error("the system refuses another process", kFailed);
-  if (child > 0) return child;
-  setpgid(0, 0);                                   // Ctrl-C reaches the parent, which asks each child once
-  prctl(PR_SET_PDEATHSIG, SIGTERM);
-  int code = kFailed;
-  if (getppid() == parent) try {
-      code = work();
-    } catch (const Error& e) {
-      fmt::print(stderr, "darope: {}\n", e.what());
-      code = e.code();
-    } catch (const std::exception& e) {
-      fmt::print(stderr, "darope: {}\n", e.what());
-    }
-  std::fflush(nullptr);
-  _exit(code);
-}
-
-int wait_for(pid_t child) {
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
-  return WIFEXITED(status) ? WEXITSTATUS(status) : kFailed;
-}
-
 // Asked of a child: a process that has looked for GPUs cannot hand them on.
-bool has_gpu() { return wait_for(start([] { return at::hasCUDA() ? 1 : 0; })) == 1; }
+bool has_gpu() { return wait_for(start_process([] { return at::hasCUDA() ? 1 : 0; })) == 1; }
 
 int run_into_log(const RunConfig& config, Counters::Counter& steps) {
   make_directories(config.dump_dir);
@@ -114,7 +86,7 @@ class Pool {
   void launch(size_t i) {
     RunConfig config = plan_[i];
     config.threads = threads_;
-    running_[start([&] { return run_into_log(config, counters_[i]); })] = i;
+    running_[start_process([&] { return run_into_log(config, counters_[i]); })] = i;
     latest_ = config.name;
   }
 
@@ -153,12 +125,17 @@ class Pool {
 
 }  // namespace
 
-void run_plan(const std::vector<RunConfig>& plan, const CompareConfig& config) {
+Pace pace_of(const CompareConfig& config) {
   if (config.jobs < 0) throw Error(fmt::format("jobs is {}: it must be at least 0", config.jobs));
   const bool gpu = config.device != "cpu" && has_gpu();
   const int64_t jobs = config.jobs > 0 ? config.jobs : gpu ? 1 : std::max<int64_t>(1, std::thread::hardware_concurrency());
+  return {jobs, gpu ? config.threads : 1};
+}
+
+void run_plan(const std::vector<RunConfig>& plan, const CompareConfig& config) {
+  const Pace pace = pace_of(config);
   watch_signals();
-  Pool pool(plan, jobs, gpu ? config.threads : 1);
+  Pool pool(plan, pace.jobs, pace.threads);
   pool.run();
   throw_if_stopped();
   if (!pool.failures().empty()) throw Error("not every run came to its end: " + pool.failures(), kFailed);

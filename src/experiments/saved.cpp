@@ -14,7 +14,8 @@ namespace fs = std::filesystem;
 namespace {
 
 bool may_change(const std::string& key) {
-  return key == "name" || key == "dump_dir" || key == "threads" || key == "graph" || key.starts_with("checkpoint.") || key.starts_with("logging.");
+  return key == "name" || key == "dump_dir" || key == "threads" || key == "graph" || key.starts_with("checkpoint.") ||
+         key.starts_with("logging.");
 }
 
 // Whole or not at all: a folder under the run's own name is a finished run.

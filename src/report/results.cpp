@@ -144,8 +144,8 @@ ordered_json results_json(const Summary& s, const Gathered& all) {
 
 std::string results_csv(const Summary& summary) {
   std::string text =
-      "dataset,family,x,metric,encoding,finished_seeds,diverged_seeds,mean,pooled,seed_sd,cousineau_morey,loftus_masson,normalised,normalised_true,"
-      "exact_match,exact_match_low,exact_match_high,free_running,n_free,learned,against_reference\r\n";
+      "dataset,family,x,metric,encoding,finished_seeds,diverged_seeds,mean,pooled,seed_sd,cousineau_morey,loftus_masson,normalised,"
+      "normalised_true,exact_match,exact_match_low,exact_match_high,free_running,n_free,learned,against_reference\r\n";
   for (const Dataset& d : summary.datasets)
     for (const AtLength& at : d.lengths)
       for (const Cell& c : at.cells) {

@@ -31,11 +31,12 @@ bool is_finished(const fs::path& run_folder) { return fs::exists(run_folder / "r
 
 RunFiles read_run_files(const fs::path& folder) {
   return {.name = folder.filename().string(), .folder = folder, .config = text_if_there(folder / "config.yaml"),
-          .metrics = text_if_there(folder / "metrics.jsonl"), .best_scores = text_if_there(folder / "results-best.jsonl"), .scores = text_if_there(folder / "results.jsonl"),
-          .facts = read_file(folder / "run.json")};
+          .metrics = text_if_there(folder / "metrics.jsonl"), .best_scores = text_if_there(folder / "results-best.jsonl"),
+          .scores = text_if_there(folder / "results.jsonl"), .facts = read_file(folder / "run.json")};
 }
 
-void each_run(const fs::path& comparison, const std::function<void(RunFiles)>& use, const std::function<void(const fs::path&)>& unfinished) {
+void each_run(const fs::path& comparison, const std::function<void(RunFiles)>& use,
+              const std::function<void(const fs::path&)>& unfinished) {
   if (fs::is_regular_file(comparison)) return read_bundle(comparison, use);
   const fs::path parent = comparison / "runs";
   if (!fs::is_directory(parent))

@@ -1,4 +1,4 @@
-#include "experiments/compare.h"
+#include "experiments/own_data.h"
 
 #include <gtest/gtest.h>
 
@@ -116,6 +116,38 @@ TEST(Compare, GoesOnFromABundle) {
   config.dump_dir = third.path().string(), config.optim.lr = 0.5;
   expect_contains(error_of([&] { take_finished(make_plan(config), first / "a.tar.zst"); }), "belongs to another run (optim.lr");
   EXPECT_FALSE(std::filesystem::exists(third / "runs"));
+}
+
+TEST(Compare, SaysWhatAPlanWouldCostAndKeepsNothing) {
+  const Scratch out;
+  CompareConfig config = tiny(out.path());
+  config.steps = 1000, config.data.test_examples = 16;
+  testing::internal::CaptureStdout();
+  print_cost(make_plan(config), config);
+  const std::string printed = testing::internal::GetCapturedStdout();
+  for (const char* part : {"nope", "darope", "rope:base=50", " ms ", "12 runs, 0 of them finished", "of memory", "of disk"})
+    expect_contains(printed, part);
+  EXPECT_TRUE(std::filesystem::is_empty(out.path()));
+}
+
+TEST(OwnData, TheModelFollowsTheFile) {
+  const Scratch folder;
+  const auto config_of = [&](const std::string& name, size_t bytes) {
+    write_file(folder / name, std::string(bytes, 'x'));
+    return config_for(folder / name);
+  };
+  const CompareConfig tiny_one = config_of("tiny.txt", 3000), middle = config_of("middle.txt", 60'000), large = config_of("large.txt", 400'000);
+  EXPECT_EQ(tiny_one.data.seq_len, 16);
+  EXPECT_EQ(middle.data.seq_len, 64);
+  EXPECT_EQ(large.data.seq_len, 128);
+  EXPECT_LT(middle.model.dim, large.model.dim);
+  EXPECT_LE(middle.steps * 1024, 10 * 60'000);             // no more than ten passes
+  EXPECT_EQ(large.dump_dir, "runs/large");
+  for (const CompareConfig* config : {&tiny_one, &middle, &large}) EXPECT_EQ(config->data.seq_len * config->data.batch_size, 1024);
+  CompareConfig plan = middle;
+  plan.dump_dir = (folder / "out").string();
+  EXPECT_EQ(make_plan(plan).size(), 12u);                  // six encodings, two seeds
+  expect_contains(error_of([&] { make_plan(config_of("short.txt", 200)); }), "200 tokens: too few for a test set");
 }
 
 }  // namespace

@@ -57,8 +57,10 @@ std::string figure(const Summary& summary, const Dataset& dataset, const AtLengt
   const Axis axis = axis_of(at);
   std::string rows;
   for (size_t e = 0; e < at.cells.size(); ++e) rows += bar(summary, at, axis, e);
-  const std::string pooled = at.loftus_masson ? fmt::format("; ± {} for all by Loftus and Masson", score_text(*at.loftus_masson, false)) : "";
-  return fmt::format("<figure><figcaption>{}</figcaption><div class='bars'>{}</div><p class='fine'>{} examples; bars begin at {:.4g}{}.</p></figure>",
+  const std::string pooled =
+      at.loftus_masson ? fmt::format("; ± {} for all by Loftus and Masson", score_text(*at.loftus_masson, false)) : "";
+  return fmt::format("<figure><figcaption>{}</figcaption><div class='bars'>{}</div>"
+                     "<p class='fine'>{} examples; bars begin at {:.4g}{}.</p></figure>",
                      escape(dataset.name), rows, at.examples, axis.low, pooled);
 }
 

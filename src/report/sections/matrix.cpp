@@ -99,7 +99,8 @@ std::string matrix_section(const Summary& summary, const Gathered&) {
   std::string html = fmt::format(
       "<p>Mean score over seeds (accuracy in %) ± the 95 % within-example half-width, and the SD over seeds; the best of a row is "
       "underlined. "
-      "Beside it, against {}: ▲ better, ▼ worse, = tied, ? undecided. Hover a cell for its seeds, the mean over tokens, exact match and more.</p>",
+      "Beside it, against {}: ▲ better, ▼ worse, = tied, ? undecided. "
+      "Hover a cell for its seeds, the mean over tokens, exact match and more.</p>",
       escape(summary.reference));
   for (size_t i = 0; i < summary.lengths.size(); ++i) {
     std::string head = heading_cell("dataset"), rows;

@@ -40,7 +40,7 @@ std::string numbers_table(const Summary& summary) {
   if (rows.empty()) return "";
   std::string head;
   for (const char* title : {"dataset", "encoding", "here", "paper", "here minus paper"}) head += heading_cell(title);
-  return fmt::format("<p class='fine'>From the paper: {}. Its numbers hold for its models and budgets, which are those of configs/paper.</p>",
+  return fmt::format("<p class='fine'>From the paper: {}. They hold for its models and budgets, which are those of configs/paper.</p>",
                      escape(paper().at("numbers_source").get<std::string>())) +
          table(head, rows);
 }

@@ -1,0 +1,94 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <map>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/json.h"
+#include "base/progress.h"
+#include "experiments/compare.h"
+#include "experiments/process.h"
+#include "runs/runs.h"
+
+namespace darope {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+constexpr int64_t kSteps = 6, kTimedFrom = 3, kExamples = 8;       // the first steps find memory and choose kernels
+
+class Scratch {
+ public:
+  Scratch() : path_(fs::temp_directory_path() / fmt::format("darope-dry-run-{}", getpid())) { make_directories(path_); }
+  ~Scratch() { fs::remove_all(path_); }
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+struct Cost {
+  double step_seconds = 0, run_seconds = 0;
+  int64_t parameters = 0, memory_bytes = 0, disk_bytes = 0;
+};
+
+double seconds_between(Clock::time_point from, Clock::time_point to) { return std::chrono::duration<double>(to - from).count(); }
+
+// A few steps and examples in a process and a folder of their own. What tests cost is taken to grow with their number.
+Cost measure(const RunConfig& whole, int64_t threads, const fs::path& folder) {
+  RunConfig few = whole;
+  few.steps = kSteps, few.optim.warmup = 0, few.threads = threads, few.dump_dir = folder.string();
+  few.data.test_examples = std::min(whole.data.test_examples, kExamples), few.data.free_running = 0;
+  const fs::path told = folder / "seconds.json";
+  const pid_t child = start_process([&] {
+    if (!std::freopen("/dev/null", "w", stderr)) return int(kFailed);
+    Clock::time_point from, to;
+    const int code = run(few, [&](int64_t done) { (done == kTimedFrom ? from : to) = Clock::now(); });
+    const double step = seconds_between(from, to) / double(kSteps - kTimedFrom), test = seconds_between(to, Clock::now());
+    write_file(told, Json{{"step", step}, {"test", test}}.dump());
+    return code;
+  });
+  if (wait_for(child) != kDone)
+    throw Error(fmt::format("a trial of {} did not come to its end; 'darope train' with its settings says why", whole.name), kFailed);
+  const Json seconds = parse_json(read_file(told), "seconds.json"), facts = parse_json(read_file(folder / "run.json"), "run.json");
+  Cost cost{.step_seconds = seconds.at("step"), .parameters = facts.at("parameters"), .memory_bytes = facts.at("peak_memory_bytes")};
+  cost.run_seconds = cost.step_seconds * double(whole.steps) +
+                     seconds.at("test").get<double>() * double(whole.data.test_examples) / double(few.data.test_examples);
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder))
+    if (entry.is_regular_file()) cost.disk_bytes += int64_t(entry.file_size());
+  return cost;
+}
+
+}  // namespace
+
+void print_cost(const std::vector<RunConfig>& plan, const CompareConfig& config) {
+  const Pace pace = pace_of(config);
+  const Scratch scratch;
+  std::map<std::string, Cost> costs;
+  fmt::print("{:<24} {:>12} {:>10} {:>9} {:>10} {:>10}\n", "encoding", "parameters", "a step", "a run", "memory", "disk");
+  for (const std::string& encoding : config.encodings) {
+    const auto first = std::find_if(plan.begin(), plan.end(), [&](const RunConfig& run) { return run.model.encoding == encoding; });
+    const Cost& c = costs[encoding] = measure(*first, pace.threads, scratch.path() / first->name);
+    fmt::print("{:<24} {:>12} {:>7.1f} ms {:>9} {:>7.0f} MB {:>7.1f} MB\n", encoding, c.parameters, 1e3 * c.step_seconds,
+               format_time(c.run_seconds), double(c.memory_bytes) / 1e6, double(c.disk_bytes) / 1e6);
+  }
+  double seconds = 0, longest = 0;
+  int64_t disk = 0, memory = 0, left = 0;
+  for (const RunConfig& run : plan) {
+    if (is_finished(run.dump_dir)) continue;
+    const Cost& c = costs.at(run.model.encoding);
+    ++left, seconds += c.run_seconds, disk += c.disk_bytes;
+    longest = std::max(longest, c.run_seconds), memory = std::max(memory, c.memory_bytes);
+  }
+  fmt::print("\n{} runs, {} of them finished. The others take about {} with {} at a time, {:.0f} MB of memory and {:.0f} MB of disk "
+             "in {}.\n",
+             plan.size(), int64_t(plan.size()) - left, format_time(std::max(longest, seconds / double(pace.jobs))), pace.jobs,
+             double(memory * std::min(pace.jobs, std::max<int64_t>(left, 1))) / 1e6, double(disk) / 1e6, config.dump_dir);
+}
+
+}  // namespace darope

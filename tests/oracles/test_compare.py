@@ -1,0 +1,156 @@
+"""darope compare and report from the outside: files of one's own, plans, shards, bundles, and everything that is refused."""
+
+import json
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = pathlib.Path(os.environ.get("DAROPE_BINARY", ROOT / "build" / "darope"))
+if not PROGRAM.exists():
+    pytest.skip(f"no binary at {PROGRAM}: build it, or set DAROPE_BINARY", allow_module_level=True)
+QUICK = str(ROOT / "configs" / "quick" / "quickstart.yaml")
+# A comparison of seconds: what it finds means nothing, but every part of it runs.
+SMALL = ["steps=4", "model.dim=16", "model.n_layers=1", "model.n_heads=2", "data.test_examples=8"]
+TASK = [QUICK, "--encodings", "nope,darope", "--seeds", "1", *SMALL, "tasks=parity", "data.free_running=4"]
+
+
+def run(*arguments, cwd):
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    return subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=300, cwd=cwd, env=environment)
+
+
+def done(*arguments, cwd):
+    result = run(*arguments, cwd=cwd)
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def refused(*arguments, cwd, code=2):
+    """The one sentence it was refused with; nothing is left behind."""
+    before = sorted(cwd.rglob("*"))
+    result = run(*arguments, cwd=cwd)
+    assert result.returncode == code and result.stdout == "", (result.returncode, result.stdout, result.stderr)
+    assert sorted(cwd.rglob("*")) == before
+    assert result.stderr.startswith("darope: ") and result.stderr.count("\n") == 1, result.stderr
+    return result.stderr
+
+
+def text_file(folder, name="own.txt"):
+    (folder / name).write_text("".join(f"{i} and {i * i % 97} make {i + i * i % 97}.\n" for i in range(400)))
+
+
+def ids_file(folder, name):
+    numpy = pytest.importorskip("numpy", reason="numpy is not installed")
+    ids = numpy.random.default_rng(1).integers(0, 50, 9000).astype("uint16")
+    ids.tofile(folder / name) if name.endswith(".bin") else numpy.save(folder / name, ids)
+
+
+def documents_file(folder, name):
+    (folder / name).write_text("".join(json.dumps({"text": f"document {i} says {i * 7 % 13}. " * 20}) + "\n" for i in range(40)))
+
+
+@pytest.mark.parametrize("name, write", [("own.txt", text_file), ("own.jsonl", documents_file), ("own.bin", ids_file), ("own.npy", ids_file)])
+def test_a_file_of_ones_own(tmp_path, name, write):
+    write(tmp_path, name)
+    printed = done("compare", "--data", name, "--encodings", "rope,darope", "--seeds", "1", *SMALL, cwd=tmp_path)
+    assert printed.rstrip().endswith("runs/own/report.html") and "At this size" in printed
+    results = json.loads((tmp_path / "runs" / "own" / "results.json").read_text())
+    assert results["encodings"] == ["rope", "darope"] and [d["name"] for d in results["datasets"]] == ["own"]
+    assert results["datasets"][0]["metric"] == "nll" and results["lengths"][0] == 1
+    assert "Test loss" in (tmp_path / "runs" / "own" / "report.html").read_text()
+
+
+def test_the_model_fits_the_file(tmp_path):
+    text_file(tmp_path)
+    small = done("compare", "--data", "own.txt", "--print-config", cwd=tmp_path)
+    (tmp_path / "large.txt").write_text((tmp_path / "own.txt").read_text() * 100)
+    large = done("compare", "--data", "large.txt", "--print-config", cwd=tmp_path)
+    settings = [dict(line.strip().split(": ", 1) for line in text.splitlines() if ": " in line) for text in (small, large)]
+    assert int(settings[0]["dim"]) < int(settings[1]["dim"]) and int(settings[0]["seq_len"]) < int(settings[1]["seq_len"])
+    assert "steps: 7" in done("compare", "--data", "own.txt", "steps=7", "--print-config", cwd=tmp_path)       # the command line wins
+
+
+def test_a_config_on_a_file_of_ones_own(tmp_path):
+    text_file(tmp_path)
+    config = done("compare", QUICK, "--data", "own.txt", "--print-config", cwd=tmp_path)
+    assert "path: own.txt" in config and "tasks: []" in config and "steps: 900" in config
+
+
+def test_dry_run_says_what_it_would_cost_and_keeps_nothing(tmp_path):
+    printed = done("compare", *TASK, "--dry-run", cwd=tmp_path)
+    header, nope, darope, empty, total = printed.splitlines()
+    assert header.split() == ["encoding", "parameters", "a", "step", "a", "run", "memory", "disk"]
+    assert nope.startswith("nope") and darope.startswith("darope") and "ms" in nope and "MB" in darope
+    assert total.startswith("2 runs, 0 of them finished.") and "of memory" in total and "of disk" in total
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_shards_and_bundles_make_one_comparison(tmp_path):
+    for i in range(2):
+        printed = done("compare", *TASK, "--out", f"shard{i}", "--shard", f"{i}/2", "--bundle", f"{i}.tar.zst", cwd=tmp_path)
+        assert "1 of 2 runs are still missing" in printed and not (tmp_path / f"shard{i}" / "report.html").exists()
+    done("report", "0.tar.zst", "1.tar.zst", "--out", "whole", cwd=tmp_path)
+    whole = json.loads((tmp_path / "whole" / "results.json").read_text())
+    assert sorted(run["encoding"] for run in whole["runs"]) == ["darope", "nope"]
+    done("compare", *TASK, "--out", "again", "--from", "0.tar.zst", "--from", "1.tar.zst", cwd=tmp_path)
+    again = json.loads((tmp_path / "again" / "results.json").read_text())
+    assert again["datasets"] == whole["datasets"]
+    assert [run["seconds"] for run in again["runs"]] == [run["seconds"] for run in sorted(whole["runs"], key=lambda r: r["encoding"])]
+
+
+def test_tasks_are_scored_in_every_way(tmp_path):
+    done("compare", *TASK, "--out", "one", cwd=tmp_path)
+    lines = [json.loads(line) for line in (tmp_path / "one" / "runs" / "parity-nope-s0" / "results.jsonl").read_text().splitlines()]
+    counts = {(line["metric"], line["x"]) for line in lines}
+    assert counts == {(metric, x) for metric in ("token_accuracy", "exact_match", "free_running") for x in (1, 2, 8)}
+    assert sum(line["metric"] == "free_running" for line in lines) == 3 * 4 and {line["tokens"] for line in lines} == {1}
+
+
+def test_a_diverged_run_is_shown_as_such(tmp_path):
+    printed = done("compare", *TASK, "--out", "wild", "optim.lr=1e30", "optim.warmup=0", cwd=tmp_path)
+    assert "darope diverged on parity with seed 0" in printed
+    assert "diverged" in (tmp_path / "wild" / "report.html").read_text()
+    again = run("train", tmp_path / "wild" / "runs" / "parity-darope-s0" / "config.yaml", "dump_dir=again", cwd=tmp_path)
+    assert again.returncode == 4
+
+
+BAD = {
+    "an unknown encoding": ([QUICK, "--encodings", "nope,ropee"], ["ropee", "did you mean 'rope'?"]),
+    "an unknown task": ([*TASK[:-2], "tasks=parrity"], ["parrity", "did you mean 'parity'?"]),
+    "an encoding twice": ([QUICK, "--encodings", "rope,rope"], ["'rope' twice"]),
+    "no seeds": ([QUICK, "--seeds", "0"], ["seeds is 0", "at least 1"]),
+    "fewer than no seeds": ([QUICK, "--seeds=-1"], ["seeds is -1"]),
+    "a vocabulary that does not fit": ([*TASK, "model.vocab_size=10"], ["model.vocab_size is 10", "255"]),
+    "a file too small for a test": (["--data", "tiny.txt"], ["tiny.txt", "200 tokens", "too few for a test set", "longer file"]),
+    "an empty file": (["--data", "empty.txt"], ["empty.txt is empty"]),
+    "a file that is not there": (["--data", "nowhere.txt"], ["nowhere.txt", "no such file"]),
+    "a file of no known kind": (["--data", "own.csv"], ["own.csv", ".jsonl"]),
+    "no config and no data": ([], ["CONFIG", "--data"]),
+    "a shard beyond the last": ([*TASK, "--shard", "2/2"], ["--shard 2/2", "0 to N - 1"]),
+    "a shard in words": ([*TASK, "--shard", "first"], ["--shard first", "i/N"]),
+    "a bundle that is not there": ([*TASK, "--from", "nowhere.tar.zst"], ["nowhere.tar.zst", "no such file"]),
+    "a bundle that is none": ([*TASK, "--from", "tiny.txt"], ["tiny.txt", "no bundle"]),
+    "a setting nobody knows": ([*TASK, "model.dmi=3"], ["model.dmi", "did you mean 'model.dim'?"]),
+}
+
+
+@pytest.mark.parametrize("arguments, words", BAD.values(), ids=BAD)
+def test_bad_input(tmp_path, arguments, words):
+    (tmp_path / "tiny.txt").write_text("x" * 200)
+    (tmp_path / "empty.txt").write_text("")
+    (tmp_path / "own.csv").write_text("1,2\n" * 1000)
+    sentence = refused("compare", *arguments, *(["--out", "out"] if arguments else []), cwd=tmp_path)
+    for word in words:
+        assert word in sentence
+
+
+def test_a_folder_of_another_comparison_is_left_alone(tmp_path):
+    done("compare", *TASK, "--out", "mine", cwd=tmp_path)
+    sentence = refused("compare", *TASK, "--out", "mine", "optim.lr=0.5", cwd=tmp_path)
+    assert "belongs to another run" in sentence and "optim.lr" in sentence
+    assert "did you mean 'darope'" in refused("report", "mine", "--reference", "drope", cwd=tmp_path)
+    assert "holds no comparison" in refused("report", ".", cwd=tmp_path)
+    assert "--out DIR" in refused("report", "mine/report.html", cwd=tmp_path)
