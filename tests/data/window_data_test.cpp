@@ -46,7 +46,7 @@ TEST(Windows, EveryLegalStartIsAsLikely) {
       const int64_t first = batch.tokens[row][0].item<int64_t>();
       ++starts[first];
       ASSERT_EQ(batch.tokens[row][kLength - 1].item<int64_t>(), first + kLength - 1);       // never over the end of a night
-      ASSERT_EQ(batch.targets[row * (kLength - 1)].item<int64_t>(), first + 1);
+      ASSERT_EQ(batch.targets[row * kLength].item<int64_t>(), first + 1);
     }
   }
   ASSERT_EQ(starts.size(), 44u);
