@@ -1,6 +1,5 @@
 #include "base/machine.h"
 
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -24,9 +23,10 @@ std::string host_name() {
 }
 
 int64_t peak_memory_bytes() {
-  rusage usage = {};
-  getrusage(RUSAGE_SELF, &usage);
-  return int64_t{usage.ru_maxrss} * 1024;
+  std::ifstream status("/proc/self/status");                   // getrusage would count what the process was before exec
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("VmHWM:")) return std::stoll(line.substr(6)) * 1024;
+  return 0;
 }
 
 }  // namespace darope

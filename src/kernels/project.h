@@ -8,8 +8,9 @@ namespace darope::kernels {
 template <class T> struct Projection {
   const T* x = nullptr;                         // [B, T, D] with contiguous channels; the strides count elements
   int64_t batch = 0, token = 0;
-  int64_t tokens = 0, width = 0, heads = 0;     // T, D, Hk
+  int64_t rows = 0, tokens = 0, width = 0, heads = 0;     // B T, T, D, Hk
   const Compute<T>* w = nullptr;                // [Hk, D]
+  int64_t bytes() const { return rows * width * int64_t(sizeof(T)); }
 };
 
 // logit[token, h] = w_h . x, for tokens first .. last-1 of the B*T tokens.

@@ -51,6 +51,7 @@ template <class T> void forward(const Projection<T>& p, Compute<T>* logit, int64
 
 template <class T> void backward(const Projection<T>& p, const Compute<T>* logit_grad, T* x_grad, Compute<T>* w_grad, int64_t first, int64_t last) {
   using C = Compute<T>;
+  const bool past = p.bytes() >= kPastCaches;
   in_blocks<8>(first, last, [&]<int64_t tokens>(int64_t token, Number<tokens>) {
     const T* x[tokens];
     for (int64_t t = 0; t < tokens; ++t) x[t] = row(p, token + t);
@@ -67,7 +68,10 @@ template <class T> void backward(const Projection<T>& p, const Compute<T>* logit
         }
         write(w_grad + h * p.width + d, dw, n);
       }
-      for (int64_t t = 0; t < tokens; ++t) store(x_grad + (token + t) * p.width + d, sums[t], n);
+      for (int64_t t = 0; t < tokens; ++t) {
+        T* const to = x_grad + (token + t) * p.width + d;
+        past ? store_past(to, sums[t], n) : store(to, sums[t], n);
+      }
     });
   });
 }
@@ -80,6 +84,7 @@ namespace DAROPE_ISA {
   void project(const Projection<T>& p, Compute<T>* logit, int64_t first, int64_t last) { forward(p, logit, first, last); }     \
   void project_backward(const Projection<T>& p, const Compute<T>* logit_grad, T* x_grad, Compute<T>* w_grad, int64_t first, int64_t last) { \
     backward(p, logit_grad, x_grad, w_grad, first, last);                                                                      \
+    finish_stores();                                                                                                           \
   }
 DAROPE_PROJECT(double)
 DAROPE_PROJECT(float)

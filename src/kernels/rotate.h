@@ -1,5 +1,6 @@
 #pragma once
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
@@ -41,6 +42,7 @@ struct Bands {
   double scale = 1;                             // on cosine and sine alike: YaRN's temperature
   double length = 0;                            // L
   double theta[kMaxBands] = {};
+  int64_t bytes(size_t element) const { return batch * tokens * q_heads * 2 * count * int64_t(element); }      // of q
 };
 
 // The learned coordinate of slow bands, as a share of L: one per token and key head, or one per slow band of it.

@@ -93,13 +93,14 @@ template <Layout layout, class T> inline void load_pairs(const T* head, int64_t 
     y = __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
   }
 }
-template <Layout layout, class T> inline void store_pairs(T* head, int64_t j, int64_t count, int64_t n, const Vector<Compute<T>>& x, const Vector<Compute<T>>& y) {
+template <Layout layout, class T> inline void store_pairs(T* head, int64_t j, int64_t count, int64_t n, const Vector<Compute<T>>& x, const Vector<Compute<T>>& y, bool past) {
+  const auto put = [past](T* to, const Vector<Compute<T>>& v, int64_t m) { past ? store_past(to, v, m) : store(to, v, m); };
   if constexpr (layout == Layout::half) {
-    store(head + j, x, n);
-    store(head + count + j, y, n);
+    put(head + j, x, n);
+    put(head + count + j, y, n);
   } else {
-    store(head + 2 * j, __builtin_shufflevector(x, y, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23), 2 * n);
-    store(head + 2 * j + kLanes, __builtin_shufflevector(x, y, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31), 2 * n - kLanes);
+    put(head + 2 * j, __builtin_shufflevector(x, y, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23), 2 * n);
+    put(head + 2 * j + kLanes, __builtin_shufflevector(x, y, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31), 2 * n - kLanes);
   }
 }
 
@@ -135,7 +136,7 @@ template <Layout layout, bool whole, class T> void forward(const Forward<T>& p, 
   using V = Vector<C>;
   const Bands& b = p.bands;
   const int64_t group = b.q_heads / b.k_heads;
-  const bool learned = p.coordinate.logit;
+  const bool learned = p.coordinate.logit, past = b.bytes(sizeof(T)) >= kPastCaches;
   Turns<C> turns(b, learned);
   for (int64_t token = first; token < last; ++token) {
     const int64_t batch = token / b.tokens, t = token % b.tokens, place = batch * b.position_stride + t;
@@ -151,7 +152,7 @@ template <Layout layout, bool whole, class T> void forward(const Forward<T>& p, 
         const auto rotate = [&](const T* in, T* out) {
           V x, y;
           load_pairs<layout>(in, j, b.count, n, x, y);
-          store_pairs<layout>(out, j, b.count, n, x * c - y * s, x * s + y * c);
+          store_pairs<layout>(out, j, b.count, n, x * c - y * s, x * s + y * c, past);
         };
         for (int64_t g = h * group; g < (h + 1) * group; ++g) rotate(at(p.q, batch, t, g), at(p.q_out, batch, t, g));
         rotate(at(p.k, batch, t, h), at(p.k_out, batch, t, h));
@@ -164,6 +165,7 @@ template <Layout layout, bool whole, class T> void backward(const Backward<T>& p
   using V = Vector<C>;
   const Bands& b = p.bands;
   const int64_t group = b.q_heads / b.k_heads, slow = b.count - b.fast;
+  const bool past = b.bytes(sizeof(T)) >= kPastCaches;
   Turns<C> turns(b, true);
   for (int64_t token = first; token < last; ++token) {
     const int64_t batch = token / b.tokens, t = token % b.tokens;
@@ -179,7 +181,7 @@ template <Layout layout, bool whole, class T> void backward(const Backward<T>& p
           V g1, g2, x, y;
           load_pairs<layout>(grad, j, b.count, n, g1, g2);
           const V d1 = g1 * c + g2 * s, d2 = g2 * c - g1 * s;
-          store_pairs<layout>(out, j, b.count, n, d1, d2);
+          store_pairs<layout>(out, j, b.count, n, d1, d2, past);
           if (j < turns.tabled) return;                                      // fast bands learn nothing
           load_pairs<layout>(in, j, b.count, n, x, y);
           turn += x * d2 - y * d1;
@@ -216,9 +218,11 @@ namespace DAROPE_ISA {
 #define DAROPE_ROTATE(T)                                                                                                            \
   void rotate(const Forward<T>& p, int64_t first, int64_t last) {                                                                   \
     with_shape(p.bands, [&](auto layout, auto whole) { forward<layout(), whole()>(p, first, last); });                              \
+    finish_stores();                                                                                                                \
   }                                                                                                                                 \
   void rotate(const Backward<T>& p, int64_t first, int64_t last) {                                                                  \
     with_shape(p.bands, [&](auto layout, auto whole) { backward<layout(), whole()>(p, first, last); });                             \
+    finish_stores();                                                                                                                \
   }
 DAROPE_ROTATE(double)
 DAROPE_ROTATE(float)

@@ -54,6 +54,19 @@ inline void store(bfloat16* to, const Floats& x, int64_t n) {                // 
   write(reinterpret_cast<uint16_t*>(to), __builtin_convertvector(bits, Vector<uint16_t>), n);
 }
 
+// Past the caches, for results too large to be read from them anyway: the line need not be fetched before it is overwritten.
+template <class T, class V> inline void store_past(T* to, const V& x, int64_t n) { store(to, x, n); }
+#ifdef __AVX512F__
+inline void store_past(float* to, const Floats& x, int64_t n) {
+  if (n >= kLanes && reinterpret_cast<uintptr_t>(to) % sizeof x == 0) __builtin_ia32_movntps512(to, x);
+  else store(to, x, n);
+}
+inline void finish_stores() { __builtin_ia32_sfence(); }                     // others see them from here on
+#else
+inline void finish_stores() {}
+#endif
+constexpr int64_t kPastCaches = 2 << 20;                                     // bytes of one result from which on that pays
+
 template <class C> inline C sum(const Vector<C>& x) {
   auto a = x + __builtin_shufflevector(x, x, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7);
   a += __builtin_shufflevector(a, a, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11);

@@ -14,7 +14,7 @@ using Maybe = std::optional<Tensor>;
 constexpr int64_t kBlock = 64;           // tokens whose logits stay in the nearest cache between two kernels
 
 template <class T> kernels::Projection<T> projection(const Tensor& x, const Tensor& w) {
-  return {static_cast<const T*>(x.const_data_ptr()), x.stride(0), x.stride(1), x.size(1), x.size(2), w.size(0), data<kernels::Compute<T>>(w)};
+  return {static_cast<const T*>(x.const_data_ptr()), x.stride(0), x.stride(1), x.size(0) * x.size(1), x.size(1), x.size(2), w.size(0), data<kernels::Compute<T>>(w)};
 }
 Tensor rows(const Tensor& x) { return x.stride(2) == 1 ? x : x.contiguous(); }
 
