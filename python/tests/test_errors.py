@@ -305,3 +305,26 @@ def test_torchs_own_words_for_dtypes_work():
     """The module's settings do not hide torch's methods."""
     module = create()
     assert module.half().w.dtype == torch.float16 and module.bfloat16().w.dtype == torch.bfloat16 and module.double().w.dtype == torch.float64
+
+
+def backward_arguments(**changes):
+    """What torch.ops.darope.rotate_learned_backward takes: B 1, T 4, H 2, d 8, D 16, two of four bands slow."""
+    q = torch.randn(1, 4, 2, 8)
+    given = dict(q_grad=q, k_grad=q, q=q, k=q, x=torch.randn(1, 4, 16), w=torch.randn(2, 16), alpha=torch.ones(2), share=torch.rand(1, 4, 2), prior=torch.zeros(4),
+                 positions=torch.arange(4.0).double(), theta=[1.0, 0.5, 0.1, 0.01], fast=2, length=4.0, half=False)
+    return list({**given, **changes}.values())
+
+
+def test_the_backward_operator_by_hand():
+    call = torch.ops.darope.rotate_learned_backward
+    assert len(call(*backward_arguments())) == 6
+    for words, changes in {
+        ("theta", "5000"): dict(theta=[1.0] * 5000),
+        ("share", "[1, 9, 2]"): dict(share=torch.rand(1, 9, 2)),
+        ("prior", "positions"): dict(prior=torch.zeros(3)),
+        ("q_grad", "q"): dict(q_grad=torch.randn(1, 3, 2, 8)),
+        ("alpha", "[]"): dict(alpha=torch.ones(())),
+        ("fast", "9"): dict(fast=9),
+    }.items():
+        refuses(ValueError, words, lambda: call(*backward_arguments(**changes)))
+    refuses(TypeError, ["share", "dtype"], lambda: call(*backward_arguments(share=torch.rand(1, 4, 2).double())))

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <cctype>
 #include <cmath>
 #include <map>
 
@@ -27,7 +28,7 @@ struct Sum {
   double deviation() const { return count > 1 ? std::sqrt(std::max(0.0, (squares - sum * mean()) / double(count - 1))) : 0; }
 };
 
-// Scores of one checkpoint: a table, and each example's in evals/STEP/results.jsonl of the run.
+// Scores of one checkpoint: a table, and each example's in evals/STEP/VARIANT/results.jsonl of the run.
 void eval_verb(const Settings& settings, const std::vector<std::string>& overrides) {
   SavedRun run = open_run(settings.run, settings.which, overrides);
   watch_signals();
@@ -37,7 +38,11 @@ void eval_verb(const Settings& settings, const std::vector<std::string>& overrid
     sums[{s.x, std::string(s.metric)}].add(s.value);
     lines += nlohmann::ordered_json{{"metric", s.metric}, {"x", s.x}, {"example", s.example}, {"value", s.value}, {"tokens", s.tokens}}.dump() + "\n";
   });
-  const std::filesystem::path folder = std::filesystem::path(settings.run) / "evals" / run.checkpoint.filename();
+  std::string variant = settings.which.encoding.empty() ? "as-trained" : settings.which.encoding;
+  if (settings.which.best) variant += "-best";
+  for (const std::string& each : overrides) variant += "-" + each;
+  for (char& c : variant) if (!std::isalnum(static_cast<unsigned char>(c)) && c != '.' && c != '-') c = '_';
+  const std::filesystem::path folder = std::filesystem::path(settings.run) / "evals" / run.checkpoint.filename() / variant.substr(0, 120);
   make_directories(folder);
   write_file(folder / "results.jsonl", lines);
   if (!settings.json) fmt::print("{} at step {}, {}\n{:>8}  {:16} {:>10} {:>10} {:>9}\n", run.data.name, run.step, run.config.model.encoding, "length", "metric", "mean", "deviation", "examples");

@@ -24,6 +24,9 @@ Dataset open_dataset(const DataConfig& config, uint64_t seed, int64_t batches) {
   };
   at_least("batch_size", config.batch_size, 1);
   at_least("seq_len", config.seq_len, 2);
+  const int64_t most = int64_t{1} << 31;                    // tokens of a batch
+  if (config.batch_size > most || config.seq_len > most || config.batch_size * config.seq_len > most)
+    throw Error(fmt::format("data.batch_size x data.seq_len is {} x {}: a batch may have at most {} tokens", config.batch_size, config.seq_len, most));
   at_least("test_examples", config.test_examples, 1);
   at_least("test_seed", config.test_seed, 0);
   at_least("free_running", config.free_running, 0);

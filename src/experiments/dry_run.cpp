@@ -1,5 +1,6 @@
 #include "experiments/dry_run.h"
 
+#include <ATen/Parallel.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -8,6 +9,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/progress.h"
+#include "base/signals.h"
 #include "data/open.h"
 #include "train/device.h"
 #include "train/trainer.h"
@@ -45,6 +47,7 @@ std::string bands_of(const Plan& plan, int64_t bands) {
 void dry_run(const RunConfig& given) {
   const RunConfig full = resolve(given);
   const Dataset data = open_dataset(full.data, uint64_t(full.seed), full.steps * full.grad_acc_steps);
+  if (full.threads > 0) at::set_num_threads(int(full.threads));
   const at::Device device = find_device(full.device);
   Decoder model(full.model, device, find_dtype(full.dtype, device));
   TrainConfig few = full;
@@ -52,7 +55,9 @@ void dry_run(const RunConfig& given) {
   few.optim.warmup = 0;
   const Scratch scratch;
   Clock::time_point from;
-  train(model, *data.train, few, scratch.path(), {.on_step = [&](int64_t done) { if (done == kTimedFrom) from = Clock::now(); }});
+  watch_signals();
+  const TrainReport report = train(model, *data.train, few, scratch.path(), {.on_step = [&](int64_t done) { if (done == kTimedFrom) from = Clock::now(); }});
+  if (report.diverged) throw Error(fmt::format("the loss is not finite after {} steps: these settings would diverge", report.steps), kNonFinite);
   const double step = std::chrono::duration<double>(Clock::now() - from).count() / double(kSteps - kTimedFrom);
   const int64_t tokens = full.steps * full.grad_acc_steps * full.data.batch_size * full.data.seq_len;
   fmt::print("parameters    {}\n", model.plan().parameters());

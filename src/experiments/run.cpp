@@ -107,6 +107,7 @@ at::ScalarType find_dtype(const std::string& name, at::Device device) {
 RunConfig resolve(RunConfig config) {
   if (config.dump_dir.empty()) throw Error("dump_dir is empty: give the folder this run should write to");
   config.check();
+  if (config.threads < 0) throw Error(fmt::format("threads is {}: it must be at least 0", config.threads));
   const Dataset data = open_dataset(config.data, uint64_t(config.seed), config.steps * config.grad_acc_steps);
   if (config.model.vocab_size == 0) config.model.vocab_size = data.vocabulary;
   if (config.model.vocab_size < data.vocabulary)
@@ -121,6 +122,7 @@ RunConfig resolve(RunConfig config) {
 }
 
 int run(RunConfig given, const std::function<void(int64_t)>& on_step) {
+  watch_signals();
   const RunConfig config = resolve(given);
   const fs::path folder = config.dump_dir;
   if (is_finished(folder)) {
@@ -138,7 +140,7 @@ int run(RunConfig given, const std::function<void(int64_t)>& on_step) {
   write_file(folder / "base_config.yaml", to_yaml(given));
   write_file(folder / "config.yaml", to_yaml(config));
   write_file(folder / "manifest.json", manifest(data_order));
-  watch_signals();
+  throw_if_stopped();
   TrainHooks hooks{.on_step = on_step};
   if (data.validation) hooks.validate = [&] { return mean_nll(model, *data.validation); };
   const TrainReport report = train(model, *data.train, config, folder, hooks);

@@ -190,7 +190,10 @@ template <class T, int Width> __global__ void rotate_backward_kernel(const __gri
       C sum = 0;
       if (real) {
         C share[Width], angle_grad[Width] = {};
-        for (int i = 0; i < Width; ++i) share[i] = p.coordinate.share[g * shares + (p.coordinate.per_band ? max(int(turn.band + i - b.fast), 0) : 0)];
+        for (int i = 0; i < Width; ++i) {
+          const int j = int(turn.band + i - b.fast);
+          share[i] = j < 0 ? C(0) : p.coordinate.share[g * shares + (p.coordinate.per_band ? j : 0)];
+        }
         turn.aim(b, share);
         for (int q = h * group_heads; q < (h + 1) * group_heads; ++q)
           rotate_head_back<T, Width>(head_of(p.q, batch, t, q), head_of(p.q_grad_out, batch, t, q), head_of(p.q_grad, batch, t, q), b, turn, angle_grad);
@@ -223,7 +226,7 @@ Launch launch_for(const Bands& b, int64_t width) {
   constexpr int64_t enough = 132 * 2048;                           // threads that keep a large GPU busy: below that, heads go to several groups
   const int64_t lanes = b.count / width, groups = std::max<int64_t>(1, 256 / lanes), tokens = b.batch * b.tokens;
   const int64_t parts = std::clamp<int64_t>(enough / std::max<int64_t>(1, tokens * lanes), 1, b.k_heads), items = tokens * parts;
-  if (items > INT32_MAX || b.k_heads * b.count > INT32_MAX) throw std::runtime_error("rotate: more than 2^31 tokens in one call");
+  if (items > INT32_MAX / 2 || b.k_heads * b.count > INT32_MAX) throw std::runtime_error("rotate: more than 2^30 tokens in one call");
   return {{int(lanes), int(groups), int(parts), int(items)}, unsigned(std::min<int64_t>((items + groups - 1) / groups, 132 * 32)), unsigned(groups * lanes)};
 }
 

@@ -48,7 +48,8 @@ void check_learned(const Tensor& q, const Tensor& k, const Tensor& x, const Tens
   parameter(w, "w");
   if (alpha) {
     parameter(*alpha, "alpha");
-    TORCH_CHECK_VALUE(alpha->sym_size(0) == k.sym_size(2) && (alpha->dim() == 1 || (alpha->dim() == 2 && alpha->sym_size(1) == slow)),
+    TORCH_CHECK_VALUE((alpha->dim() == 1 && alpha->sym_size(0) == k.sym_size(2)) ||
+                          (alpha->dim() == 2 && alpha->sym_size(0) == k.sym_size(2) && alpha->sym_size(1) == slow),
                       "alpha must be [", k.sym_size(2), "] or [", k.sym_size(2), ", ", slow, "]; got ", alpha->sym_sizes());
   }
   if (shift) {
@@ -57,6 +58,30 @@ void check_learned(const Tensor& q, const Tensor& k, const Tensor& x, const Tens
     TORCH_CHECK_TYPE(shift->scalar_type() == compute_type(q.scalar_type()), "shift must have dtype ", compute_type(q.scalar_type()), "; got dtype ", shift->scalar_type());
     same_device(*shift, "shift", q);
   }
+}
+
+void check_learned_backward(const Tensor& q_grad, const Tensor& k_grad, const Tensor& q, const Tensor& k, const Tensor& x, const Tensor& w,
+                            const std::optional<Tensor>& alpha, const Tensor& share, const Tensor& prior, const Tensor& positions,
+                            at::ArrayRef<double> theta, int64_t fast) {
+  check_rotate(q, k, positions, theta);
+  check_learned(q, k, x, w, alpha, std::nullopt, fast, theta);
+  const auto like = [](const Tensor& a, const char* a_name, const Tensor& b, const char* b_name) {
+    TORCH_CHECK_VALUE(a.dim() == b.dim() && a.sym_sizes() == b.sym_sizes(), a_name, " must be shaped like ", b_name, ", ", b.sym_sizes(), "; got ", a.sym_sizes());
+    TORCH_CHECK_VALUE(a.device() == b.device(), a_name, " and ", b_name, " must be on one device; got device ", a.device(), " and ", b.device());
+  };
+  like(q_grad, "q_grad", q, "q");
+  like(k_grad, "k_grad", k, "k");
+  like(prior, "prior", positions, "positions");
+  TORCH_CHECK_TYPE(q_grad.scalar_type() == q.scalar_type() && k_grad.scalar_type() == q.scalar_type(), "q_grad and k_grad must have the dtype of q; got dtype ",
+                   q_grad.scalar_type(), " and ", k_grad.scalar_type());
+  const int64_t slow = int64_t(theta.size()) - fast;
+  const bool per_band = alpha && alpha->dim() == 2;
+  TORCH_CHECK_VALUE(share.dim() == (per_band ? 4 : 3) && share.sym_size(0) == k.sym_size(0) && share.sym_size(1) == k.sym_size(1) && share.sym_size(2) == k.sym_size(2) &&
+                        (!per_band || share.sym_size(3) == slow),
+                    "share must be [B, T, key heads", per_band ? ", slow]" : "]", " as the forward gave it; got ", share.sym_sizes());
+  const at::ScalarType type = compute_type(q.scalar_type());
+  TORCH_CHECK_TYPE(share.scalar_type() == type && prior.scalar_type() == type, "share and prior must have dtype ", type, "; got dtype ", share.scalar_type(), " and ", prior.scalar_type());
+  same_device(share, "share", q);
 }
 
 }  // namespace darope::ops

@@ -32,6 +32,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> learned_cuda(const Tensor& q, const T
 
 LearnedGrads backward_cuda(const Tensor& q_grad, const Tensor& k_grad, const Tensor& q, const Tensor& k, const Tensor& x, const Tensor& w, const Maybe& alpha,
                            const Tensor& share, const Tensor& prior, const Tensor& positions, at::ArrayRef<double> theta, int64_t fast, double length, bool half) {
+  check_learned_backward(q_grad, k_grad, q, k, x, w, alpha, share, prior, positions, theta, fast);
   const c10::cuda::CUDAGuard guard(q_grad.device());
   const auto [dq, dk, dlogit] = rotate_learned_backward_with<double, float, kernels::bfloat16, kernels::float16>(run_cuda, q_grad, k_grad, q, k, share, positions, theta,
                                                                                                                  fast, length, half);

@@ -5,6 +5,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/rms_norm.h>
+#include <ATen/ops/zeros_like.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
@@ -101,6 +102,10 @@ NormGrads backward_cpu(const Tensor& kept, const Tensor& g, const Tensor& x, con
   return {dx, dw};
 }
 
+// Whole and on a boundary that the GPU's kernel can fetch from.
+bool is_aligned(const Tensor& x) { return x.is_contiguous() && reinterpret_cast<uintptr_t>(x.const_data_ptr()) % 16 == 0; }
+Tensor aligned(const Tensor& x) { return is_aligned(x) ? x : x.clone(at::MemoryFormat::Contiguous); }
+
 // Outputs: the norm and, where there is a delta, the sum.
 class AddNorm : public torch::autograd::Function<AddNorm> {
  public:
@@ -109,30 +114,32 @@ class AddNorm : public torch::autograd::Function<AddNorm> {
     const NormOutputs out = x.is_cuda() ? norm_on_cuda(x, delta, w, eps) : forward_cpu(x, delta, w, eps);
     context->save_for_backward({out.sum, w, out.scale});
     context->saved_data["added"] = delta.defined();
+    context->set_materialize_grads(false);                     // a sum that nobody uses costs nothing on the way back
     return delta.defined() ? variable_list{out.norm, out.sum} : variable_list{out.norm};
   }
   static variable_list backward(AutogradContext* context, const variable_list& grads) {
     const variable_list saved = context->get_saved_variables();
     const bool added = context->saved_data["added"].toBool();
-    const Tensor g = grads[0].contiguous(), kept = added && grads[1].defined() ? grads[1].contiguous() : Tensor();
+    const Tensor g = grads[0].defined() ? aligned(grads[0]) : at::zeros_like(saved[0]), kept = added && grads[1].defined() ? aligned(grads[1]) : Tensor();
     const NormGrads out = g.is_cuda() ? norm_backward_on_cuda(kept, g, saved[0], saved[1], saved[2]) : backward_cpu(kept, g, saved[0], saved[1], saved[2]);
     return {out.x, added ? out.x : Tensor(), out.weight, Tensor()};
   }
 };
 
-bool fits(const Tensor& x) {
+bool fits(const Tensor& x, const Tensor& other) {
   const bool number = x.scalar_type() == at::kFloat || x.scalar_type() == (x.is_cuda() ? at::kBFloat16 : at::kDouble);
-  return number && x.is_contiguous() && (x.is_cpu() || norm_fits_on_cuda(x));
+  const bool alike = other.scalar_type() == x.scalar_type() && other.device() == x.device();
+  return number && alike && is_aligned(x) && is_aligned(other) && (x.is_cpu() || norm_fits_on_cuda(x));
 }
 
 }  // namespace
 
 Tensor rms_norm(const Tensor& x, const Tensor& weight, double eps) {
-  return fits(x) ? AddNorm::apply(x, std::optional<Tensor>(), weight, eps)[0] : at::rms_norm(x, {x.size(-1)}, weight, eps);
+  return fits(x, weight) ? AddNorm::apply(x, std::optional<Tensor>(), weight, eps)[0] : at::rms_norm(x, {x.size(-1)}, weight, eps);
 }
 
 Added add_rms_norm(const Tensor& x, const Tensor& delta, const Tensor& weight, double eps) {
-  if (fits(x) && delta.is_contiguous()) {
+  if (fits(x, weight) && fits(x, delta)) {
     const variable_list out = AddNorm::apply(x, std::optional<Tensor>(delta), weight, eps);
     return {out[1], out[0]};
   }

@@ -20,7 +20,7 @@ Tensor fused_logit(const Tensor& x, const Tensor& w, const std::optional<Tensor>
     logit = at::mm(x.flatten(0, 1), w.to(x.scalar_type()).t(), at::kFloat).view({x.size(0), x.size(1), w.size(0)});
   else
     logit = project(x, w);
-  return shift ? logit + *shift : logit.contiguous();
+  return (shift ? logit + *shift : logit).contiguous();
 }
 
 LearnedGrads from_logit_grad(const Tensor& dq, const Tensor& dk, const Tensor& dlogit, const Tensor& x, const Tensor& w,
@@ -45,6 +45,7 @@ LearnedOutputs learned_plain(const Tensor& q, const Tensor& k, const Tensor& x, 
 
 LearnedGrads learned_backward_plain(const Tensor& q_grad, const Tensor& k_grad, const Tensor& q, const Tensor& k, const Tensor& x, const Tensor& w, const std::optional<Tensor>& alpha,
                             const Tensor& share, const Tensor& prior, const Tensor& positions, at::ArrayRef<double> theta, int64_t fast, double length, bool half) {
+  check_learned_backward(q_grad, k_grad, q, k, x, w, alpha, share, prior, positions, theta, fast);
   const auto [dq, dk, dlogit] = plain::rotate_learned_backward(q_grad, k_grad, q, k, share, positions, theta, fast, length, half);
   return from_logit_grad(dq, dk, dlogit, x, w, alpha, prior);
 }
@@ -66,8 +67,9 @@ LearnedOutputs learned_meta(const Tensor& q, const Tensor& k, const Tensor& x, c
           at::empty_symint(positions.sym_sizes(), options)};
 }
 
-LearnedGrads backward_meta(const Tensor& q_grad, const Tensor& k_grad, const Tensor&, const Tensor&, const Tensor& x, const Tensor& w, const Maybe& alpha, const Tensor& share,
-                           const Tensor&, const Tensor&, at::ArrayRef<double>, int64_t, double, bool) {
+LearnedGrads backward_meta(const Tensor& q_grad, const Tensor& k_grad, const Tensor& q, const Tensor& k, const Tensor& x, const Tensor& w, const Maybe& alpha, const Tensor& share,
+                           const Tensor& prior, const Tensor& positions, at::ArrayRef<double> theta, int64_t fast, double, bool) {
+  check_learned_backward(q_grad, k_grad, q, k, x, w, alpha, share, prior, positions, theta, fast);
   const auto like = [](const Tensor& t) { return at::empty_symint(t.sym_sizes(), t.options()); };
   const Tensor dalpha = alpha ? like(*alpha) : at::empty({0}, w.options());
   return {like(q_grad), like(k_grad), like(x), like(w), dalpha, at::empty_symint({share.sym_size(0), share.sym_size(1), share.sym_size(2)}, share.options())};

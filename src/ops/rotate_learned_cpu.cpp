@@ -63,6 +63,7 @@ template <class C> class Sums {
 LearnedGrads backward_cpu(const Tensor& q_grad, const Tensor& k_grad, const Tensor& q, const Tensor& k, const Tensor& x_in, const Tensor& w_in, const Maybe& alpha,
                           const Tensor& share, const Tensor& prior_in, const Tensor& positions, at::ArrayRef<double> theta, int64_t fast, double length, bool half) {
   if (q_grad.scalar_type() == at::kHalf) return learned_backward_plain(q_grad, k_grad, q, k, x_in, w_in, alpha, share, prior_in, positions, theta, fast, length, half);
+  check_learned_backward(q_grad, k_grad, q, k, x_in, w_in, alpha, share, prior_in, positions, theta, fast);
   const auto rotate_back = [&](auto&& run) {
     return rotate_learned_backward_with<double, float, kernels::bfloat16>(run, q_grad, k_grad, q, k, share, positions, theta, fast, length, half);
   };

@@ -107,6 +107,7 @@ std::optional<std::string> checkpoint_problem(const fs::path& folder, Verify how
   if (!fs::exists(folder / kComplete)) return "it has no COMPLETE: the save did not finish";
   try {
     const Json manifest = parse_json(read_file(folder / kManifest), kManifest);
+    if (manifest.at("files").empty()) return std::string(kManifest) + " lists no file";
     for (const Json& entry : manifest.at("files"))
       if (const auto problem = entry_problem(folder, entry, how)) return problem;
     return std::nullopt;

@@ -107,6 +107,8 @@ void Trainer::resume() {
   model_.weights().read(SafetensorsFile(checkpoint->folder / "model.safetensors"), model_.weights().flat());
   optimizer_.read(SafetensorsFile(checkpoint->folder / "optim.safetensors"), first_step_);
   resumed_from_ = first_step_;
+  for (const Checkpoint& best : list_checkpoints(folder_ / "best"))      // of a future that may not come again
+    if (best.step > first_step_) remove_tree(best.folder);
   if (first_step_ < config_.steps) fmt::print(stderr, "resuming from {}\n", checkpoint->folder.string());
 }
 
@@ -258,6 +260,11 @@ void TrainConfig::check() const {
   at_least("seed", seed, 0);
   at_least("steps", steps, 1);
   at_least("grad_acc_steps", grad_acc_steps, 1);
+  const auto at_most = [](const char* key, int64_t value, int64_t most) {
+    if (value > most) throw Error(fmt::format("{} is {}: it may be at most {}", key, value, most));
+  };
+  at_most("steps", steps, 1 << 24);                         // Adam counts in float32
+  at_most("grad_acc_steps", grad_acc_steps, 1 << 20);
   at_least("checkpoint.dump.every", checkpoint.dump.every, 0);
   at_least("checkpoint.dump.keep", checkpoint.dump.keep, 1);
   at_least("validation.every", validation.every, 0);
