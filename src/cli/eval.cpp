@@ -45,7 +45,9 @@ void eval_verb(const Settings& settings, const std::vector<std::string>& overrid
   const std::filesystem::path folder = std::filesystem::path(settings.run) / "evals" / run.checkpoint.filename() / variant.substr(0, 120);
   make_directories(folder);
   write_file(folder / "results.jsonl", lines);
-  if (!settings.json) fmt::print("{} at step {}, {}\n{:>8}  {:16} {:>10} {:>10} {:>9}\n", run.data.name, run.step, run.config.model.encoding, "length", "metric", "mean", "deviation", "examples");
+  if (!settings.json)
+    fmt::print("{} at step {}, {}\n{:>8}  {:16} {:>10} {:>10} {:>9}\n", run.data.name, run.step, run.config.model.encoding,
+               "length", "metric", "mean", "deviation", "examples");
   for (const auto& [key, sum] : sums) {
     if (settings.json)
       fmt::print("{}\n", nlohmann::ordered_json{{"dataset", run.data.name}, {"encoding", run.config.model.encoding}, {"step", run.step}, {"x", key.first}, {"metric", key.second},

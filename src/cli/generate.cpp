@@ -41,7 +41,8 @@ std::vector<int64_t> parse_ids(const std::string& text, int64_t vocabulary) {
 void generate_verb(const Settings& settings) {
   if (settings.sampling.tokens < 1) throw Error(fmt::format("--tokens is {}: at least 1 is needed", settings.sampling.tokens));
   if (settings.sampling.tokens > 1 << 20) throw Error(fmt::format("--tokens is {}: at most {} go into one cache", settings.sampling.tokens, 1 << 20));
-  if (!(settings.sampling.temperature >= 0 && std::isfinite(settings.sampling.temperature))) throw Error(fmt::format("--temperature is {}: it must be 0 or a finite number above", settings.sampling.temperature));
+  if (!(settings.sampling.temperature >= 0 && std::isfinite(settings.sampling.temperature)))
+    throw Error(fmt::format("--temperature is {}: it must be 0 or a finite number above", settings.sampling.temperature));
   const SavedRun run = open_run(settings.run, settings.which);
   const bool bytes = reads_bytes(run);
   std::vector<int64_t> prompt;

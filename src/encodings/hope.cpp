@@ -11,7 +11,8 @@ class HoPE final : public Encoding {
  public:
   static constexpr Traits traits{.name = "hope", .summary = "RoPE on fast bands, slow bands unrotated", .slow_bands = "removed", .data_aware = "no",
                                  .ktokens_per_second = 62.3, .learns = "nothing", .flash_attention = "yes", .cache = "rotated k, v"};
-  HoPE(const LayerShape& shape, Options& options) : Encoding(shape), base_(read_base(options)), theta_(frequencies(shape.head_dim, base_)), fast_(read_fast(options, theta_, shape.train_length)) {
+  HoPE(const LayerShape& shape, Options& options)
+      : Encoding(shape), base_(read_base(options)), theta_(frequencies(shape.head_dim, base_)), fast_(read_fast(options, theta_, shape.train_length)) {
     std::fill(theta_.begin() + fast_, theta_.end(), 0.0);
   }
 

@@ -3,6 +3,8 @@
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
+#include <fcntl.h>
+#include <sys/file.h>
 #include <torch/version.h>
 
 #include <algorithm>
@@ -28,16 +30,34 @@ namespace {
 namespace fs = std::filesystem;
 
 // What ran where, for whoever wonders later: nothing here changes what a run computes.
-std::string manifest(const std::string& data_order) {
+std::string manifest(const std::string& data_order, const std::string& dtype) {
   std::string arguments = read_file("/proc/self/cmdline");
   std::replace(arguments.begin(), arguments.end(), '\0', ' ');
   nlohmann::ordered_json environment = nlohmann::ordered_json::object();
   for (const char* name : {"CUDA_VISIBLE_DEVICES", "OMP_NUM_THREADS", "CUBLAS_WORKSPACE_CONFIG", "SLURM_JOB_ID"})
     if (const char* value = std::getenv(name)) environment[name] = value;
   return nlohmann::ordered_json{{"commit", DAROPE_COMMIT}, {"build", DAROPE_BUILD}, {"torch", TORCH_VERSION}, {"cuda", cuda_versions()}, {"host", host_name()},
-                                {"machine", machine_name()}, {"arguments", arguments}, {"environment", environment}, {"data_order", data_order}}
+                                {"machine", machine_name()}, {"arguments", arguments}, {"environment", environment}, {"data_order", data_order}, {"dtype", dtype}}
              .dump(1) + "\n";
 }
+
+// `auto` may mean another type on another machine; a run goes on in the one it began with.
+void check_same_dtype(const fs::path& folder, const std::string& dtype) {
+  if (!fs::exists(folder / "manifest.json")) return;
+  const std::string before = parse_json(read_file(folder / "manifest.json"), "manifest.json").value("dtype", dtype);
+  if (before != dtype) throw Error(fmt::format("{} was begun in {} and would go on in {} here: give dtype={}", folder.string(), before, dtype, before));
+}
+
+// Two processes in one folder would delete each other's half-written checkpoints.
+class FolderLock {
+ public:
+  explicit FolderLock(const fs::path& folder) : file_(folder / ".lock", O_RDWR | O_CREAT) {
+    if (::flock(file_.get(), LOCK_EX | LOCK_NB) != 0) throw Error(fmt::format("another process is training in {}: wait for it, or choose another dump_dir", folder.string()));
+  }
+
+ private:
+  Descriptor file_;
+};
 
 // Equal for runs that differ in the encoding and the seed alone.
 std::string hash_without_encoding(RunConfig config) {
@@ -134,12 +154,16 @@ int run(RunConfig given, const std::function<void(int64_t)>& on_step) {
   const int64_t batches = config.steps * config.grad_acc_steps;
   const Dataset data = open_dataset(config.data, uint64_t(config.seed), batches);
   const at::Device device = find_device(config.device);
-  Decoder model(config.model, device, find_dtype(config.dtype, device));
+  const at::ScalarType type = find_dtype(config.dtype, device);
+  const std::string dtype = type == at::kBFloat16 ? "bf16" : "fp32";
   make_directories(folder);
+  const FolderLock lock(folder);
+  check_same_dtype(folder, dtype);
+  Decoder model(config.model, device, type);
   const std::string shared_init = model.weights().shared_hash(), data_order = data_hash(data, batches);
   write_file(folder / "base_config.yaml", to_yaml(given));
   write_file(folder / "config.yaml", to_yaml(config));
-  write_file(folder / "manifest.json", manifest(data_order));
+  write_file(folder / "manifest.json", manifest(data_order, dtype));
   throw_if_stopped();
   TrainHooks hooks{.on_step = on_step};
   if (data.validation) hooks.validate = [&] { return mean_nll(model, *data.validation); };
@@ -148,6 +172,7 @@ int run(RunConfig given, const std::function<void(int64_t)>& on_step) {
   nlohmann::ordered_json json = facts(config, data, model, report);
   json["shared_init"] = shared_init;
   json["data_order"] = data_order;
+  json["dtype"] = dtype;
   write_file(folder / "run.json", json.dump(1) + "\n");
   return report.diverged ? kNonFinite : kDone;
 }

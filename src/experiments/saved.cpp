@@ -13,6 +13,9 @@ namespace darope {
 namespace fs = std::filesystem;
 namespace {
 
+// What was left to the machine is said now, or the other way round; run() sees to it that the type of number stays.
+bool named(const Difference& d) { return (d.key == "device" || d.key == "dtype") && (d.before == "auto" || d.after == "auto"); }
+
 bool may_change(const std::string& key) {
   return key == "name" || key == "dump_dir" || key == "threads" || key == "graph" || key.starts_with("checkpoint.") ||
          key.starts_with("logging.");
@@ -38,7 +41,7 @@ void check_same_config(const std::string& text, const fs::path& file, const RunC
   read_yaml(list_fields(before), text, file.string());
   std::string changed;
   for (const Difference& d : differences(before, config))
-    if (!may_change(d.key)) changed += fmt::format("{}{} was {} and is now {}", changed.empty() ? "" : ", ", d.key, d.before, d.after);
+    if (!may_change(d.key) && !named(d)) changed += fmt::format("{}{} was {} and is now {}", changed.empty() ? "" : ", ", d.key, d.before, d.after);
   if (changed.empty()) return;
   throw Error(fmt::format("{} belongs to another run ({}): choose another dump_dir, or remove it", file.parent_path().string(), changed));
 }

@@ -36,6 +36,7 @@ void refuse_mismatch(const Run& a, const Run& b) {
   if (a.shared_init != b.shared_init) refuse("initial shared weights");
   if (a.data_order != b.data_order) refuse("data order");
   if (a.config_without_encoding != b.config_without_encoding) refuse("configs beyond the encoding");
+  if (!a.dtype.empty() && !b.dtype.empty() && a.dtype != b.dtype) refuse("types of number");
   if (!a.diverged && !b.diverged && a.tokens != b.tokens) refuse("numbers of training tokens");
 }
 

@@ -20,7 +20,7 @@ struct Run {
   double seconds = 0, tokens_per_second = 0;
   std::optional<double> chance, true_chance;
   std::map<double, double> best_constant;          // by length multiple
-  std::string shared_init, data_order, config_without_encoding, commit, machine, torch, config;
+  std::string shared_init, data_order, config_without_encoding, dtype, commit, machine, torch, config;
 
   using Scores = std::map<double, std::vector<double>>;   // by length multiple (0 where none), then by example
   std::map<std::string, Scores> scores, scored_tokens;          // by metric; how many tokens each score is a mean of, where that is told

@@ -32,6 +32,7 @@ Run read_facts(const std::string& text, const std::string& where) {
   run.shared_init = need<std::string>(json, "shared_init", where);
   run.data_order = need<std::string>(json, "data_order", where);
   run.config_without_encoding = need<std::string>(json, "config_without_encoding", where);
+  run.dtype = get_or<std::string>(json, "dtype", "", where);
   run.tokens = need<int64_t>(json, "tokens", where);
   run.family = get_or<std::string>(json, "family", "", where);
   run.steps = get_or<int64_t>(json, "steps", 0, where);

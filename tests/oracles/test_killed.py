@@ -71,3 +71,23 @@ def test_signals(tmp_path, undisturbed, name, code):
     assert child.wait(timeout=60) == code, message
     subprocess.run(command(tmp_path / "run"), check=True, capture_output=True)
     assert outcome(tmp_path / "run") == undisturbed
+
+
+def test_one_process_at_a_time(tmp_path):
+    first = subprocess.Popen(command(tmp_path / "run", 2000), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    first.stderr.readline()
+    second = subprocess.run(command(tmp_path / "run", 2000), capture_output=True, text=True)
+    first.kill()
+    first.wait()
+    assert second.returncode == 2 and "another process" in second.stderr, second.stderr
+
+
+def test_a_run_goes_on_in_the_type_it_began_with(tmp_path):
+    child = subprocess.Popen(command(tmp_path / "run"), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    child.stderr.readline()
+    child.kill()
+    child.wait()
+    manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
+    (tmp_path / "run" / "manifest.json").write_text(json.dumps({**manifest, "dtype": "bf16"}))
+    again = subprocess.run(command(tmp_path / "run"), capture_output=True, text=True)
+    assert again.returncode == 2 and "dtype=bf16" in again.stderr, again.stderr
