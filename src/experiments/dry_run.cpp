@@ -2,7 +2,6 @@
 
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <chrono>
 
@@ -11,26 +10,16 @@
 #include "base/progress.h"
 #include "base/signals.h"
 #include "data/open.h"
+#include "experiments/scratch.h"
 #include "train/device.h"
 #include "train/trainer.h"
 
 namespace darope {
 namespace {
 
-namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
 constexpr int64_t kSteps = 8, kTimedFrom = 5;       // the first ones choose kernels and, on a GPU, record the step
-
-class Scratch {
- public:
-  Scratch() : path_(fs::temp_directory_path() / fmt::format("darope-dry-run-{}", getpid())) { make_directories(path_); }
-  ~Scratch() { fs::remove_all(path_); }
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 std::string bands_of(const Plan& plan, int64_t bands) {
   std::string out;

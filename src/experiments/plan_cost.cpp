@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -12,6 +11,7 @@
 #include "base/progress.h"
 #include "experiments/compare.h"
 #include "experiments/process.h"
+#include "experiments/scratch.h"
 #include "runs/runs.h"
 
 namespace darope {
@@ -21,16 +21,6 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
 constexpr int64_t kSteps = 6, kTimedFrom = 3, kExamples = 8;       // the first steps find memory and choose kernels
-
-class Scratch {
- public:
-  Scratch() : path_(fs::temp_directory_path() / fmt::format("darope-dry-run-{}", getpid())) { make_directories(path_); }
-  ~Scratch() { fs::remove_all(path_); }
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 struct Cost {
   double step_seconds = 0, run_seconds = 0;
