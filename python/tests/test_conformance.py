@@ -221,14 +221,3 @@ def test_parameter_shapes():
     assert tuple(darope.create("cope", **SIZES, npos_max=7).embedding.shape) == (7, 8)
     delta = darope.create("pope", d_model=64, heads=64, head_dim=64, train_length=16, delta_init="uniform").delta
     assert -2 * torch.pi <= delta.min() < -6.2 and -0.05 < delta.max() <= 0
-
-
-@pytest.mark.parametrize("name", [n for n in ROTARY if n.startswith("darope")])
-def test_gradients_without_slow_bands(name, device):
-    module = darope.create(name, **SIZES, slow_bands=0).to(device, torch.float64)
-    q, k, v, x = (t.requires_grad_() for t in inputs(device=device))
-    module.attend(q, k, v, x).square().sum().backward()
-    plain = darope.create("rope", **SIZES)
-    mine, theirs = [t.grad for t in (q, k, v)], torch.autograd.grad(plain.attend(q, k, v, x).square().sum(), (q, k, v))
-    for a, b in zip(mine, theirs):
-        torch.testing.assert_close(a, b)

@@ -120,3 +120,14 @@ def test_projection_brings_pope_back_into_its_range():
     assert (pope.delta == 0).all()
     with_values(pope, delta=-7.0).project_parameters()
     assert torch.allclose(pope.delta, torch.tensor(-2 * torch.pi, dtype=torch.float64))
+
+
+def test_gradients_without_slow_bands_are_those_of_rope(device):
+    def gradients(name, **options):
+        tensors = [t.requires_grad_() for t in inputs(tokens=12, device=device)]
+        create(name, **options).to(device).attend(*tensors).square().sum().backward()
+        return [t.grad for t in tensors[:3]]
+
+    for name in ("darope", "darope-no-prior", "darope-fixed-alpha", "darope-per-band", "darope-dynamic"):
+        for mine, theirs in zip(gradients(name, slow_bands=0), gradients("rope")):
+            assert same(mine, theirs), name

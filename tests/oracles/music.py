@@ -35,7 +35,7 @@ def unpack(name, folder):
     if not archive.exists():
         pytest.skip(f"no data at {archive}; DAROPE_SHARED names the folder that has it")
     with tarfile.open(archive) as tar:
-        tar.extractall(folder, filter="data")
+        tar.extractall(folder)
     return sorted(folder.rglob("*.midi"))
 
 

@@ -18,7 +18,7 @@ def shared(*parts):
 
 def unpack(archive, folder, select=lambda name: True):
     with tarfile.open(archive) as tar:
-        tar.extractall(folder, [m for m in tar.getmembers() if m.isfile() and select(m.name)], filter="data")
+        tar.extractall(folder, [m for m in tar.getmembers() if m.isfile() and select(m.name)])
     return folder
 
 
