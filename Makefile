@@ -11,7 +11,7 @@ test:
 	@$(MAKE) --no-print-directory build/build.ninja
 	@$(CMAKE) --build build
 	@$(MAKE) --no-print-directory link
-	@.venv/bin/ctest --test-dir build --output-on-failure
+	@.venv/bin/ctest --test-dir build -j $$(nproc) --output-on-failure
 
 build:
 	@./setup
