@@ -3,7 +3,6 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/ones.h>
-#include <ATen/ops/zeros_like.h>
 #include <fmt/format.h>
 
 #include "base/error.h"
