@@ -128,8 +128,9 @@ class Pool {
 Pace pace_of(const CompareConfig& config) {
   if (config.jobs < 0) throw Error(fmt::format("jobs is {}: it must be at least 0", config.jobs));
   const bool gpu = config.device != "cpu" && has_gpu();
-  const int64_t jobs = config.jobs > 0 ? config.jobs : gpu ? 1 : std::max<int64_t>(1, std::thread::hardware_concurrency());
-  return {jobs, gpu ? config.threads : 1};
+  const int64_t cores = std::max<int64_t>(1, std::thread::hardware_concurrency()), jobs = config.jobs > 0 ? config.jobs : gpu ? 1 : cores;
+  // Runs that share a GPU prepare their batches on shares of the cores: threads beyond those wait for each other.
+  return {jobs, !gpu ? 1 : config.threads > 0 ? config.threads : std::max<int64_t>(1, cores / jobs)};
 }
 
 void run_plan(const std::vector<RunConfig>& plan, const CompareConfig& config) {

@@ -62,14 +62,22 @@ template <class T> void backward_x(const T* g, const T* kept, const T* x, const 
   });
 }
 
-// Columns are shared out and rows added in order, so that the sum does not depend on the number of threads.
+// Columns are shared out and rows added in order, so that the sum does not depend on the number of threads; some rows first and then
+// those sums, so that its rounding hardly grows with their number.
 template <class T> void backward_w(const T* g, const T* x, const T* scale, T* dw, int64_t rows, int64_t width) {
-  at::parallel_for(0, width, kColumnsAtOnce, [=](int64_t first, int64_t last) {
-    std::fill(dw + first, dw + last, T(0));
-    for (int64_t row = 0; row < rows; ++row) {
-      const T s = scale[row];
+  at::parallel_for(0, width, kColumnsAtOnce, [=](int64_t begin, int64_t end) {
+    std::fill(dw + begin, dw + end, T(0));
+    for (int64_t first = begin; first < end; first += kColumnsAtOnce) {
+      const int64_t columns = std::min(kColumnsAtOnce, end - first);
+      for (int64_t row = 0; row < rows;) {
+        T some[kColumnsAtOnce] = {};
+        for (const int64_t last = std::min(row + kRowsAtOnce, rows); row < last; ++row) {
+          const T *up = g + row * width + first, *in = x + row * width + first, s = scale[row];
 #pragma omp simd
-      for (int64_t i = first; i < last; ++i) dw[i] += g[row * width + i] * x[row * width + i] * s;
+          for (int64_t i = 0; i < columns; ++i) some[i] += up[i] * in[i] * s;
+        }
+        for (int64_t i = 0; i < columns; ++i) dw[first + i] += some[i];
+      }
     }
   });
 }
