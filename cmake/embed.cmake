@@ -12,6 +12,7 @@ function(embed target namespace)
       COMMAND ${CMAKE_COMMAND} -DFILE=${file} -DSOURCE=${source} -DNAME=${name} -DNAMESPACE=${namespace}
               -P ${CMAKE_SOURCE_DIR}/cmake/embed_one.cmake)
     target_sources(${target} PRIVATE ${source})
+    set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
     string(APPEND declarations "extern const std::string_view ${name};\n")
   endforeach()
   file(CONFIGURE OUTPUT ${header} @ONLY

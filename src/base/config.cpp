@@ -16,7 +16,7 @@ namespace darope {
 namespace {
 
 constexpr int64_t kMaxConfigBytes = 1 << 20;
-constexpr size_t kMaxDepth = 32;
+constexpr size_t kMaxYamlDepth = 32;
 
 bool is_null(const std::string& text) { return text.empty() || text == "~" || text == "null" || text == "Null" || text == "NULL"; }
 
@@ -57,7 +57,7 @@ class ValueBuilder final : public YAML::EventHandler {
 
   void open(Value value) {
     if (!stack_.empty() && expects_key(stack_.back())) fail(value.line, "a key must be a name, not " + describe(value));
-    if (stack_.size() == kMaxDepth) fail(value.line, fmt::format("nested more than {} deep", kMaxDepth));
+    if (stack_.size() == kMaxYamlDepth) fail(value.line, fmt::format("nested more than {} deep", kMaxYamlDepth));
     stack_.push_back(std::move(value));
   }
   void close() {

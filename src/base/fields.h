@@ -127,7 +127,10 @@ template <class T> struct FieldType<std::vector<T>> {
 };
 
 template <class T> struct FieldType<std::optional<T>> {
-  static std::string name() { return FieldType<T>::name() + " or null"; }
+  static std::string name() {
+    std::string type = FieldType<T>::name();
+    return type.append(" or null");
+  }
   static void read(const Value& value, std::optional<T>& out) {
     if (value.kind == Value::Kind::kNull) return out.reset();
     try {

@@ -10,7 +10,7 @@
 namespace darope {
 namespace {
 
-constexpr size_t kMaxDepth = 64;
+constexpr size_t kMaxJsonDepth = 64;
 
 // Walks the text once before a tree is built from it; what it passes is safe to build.
 class Checker final : public nlohmann::json_sax<Json> {
@@ -45,7 +45,7 @@ class Checker final : public nlohmann::json_sax<Json> {
  private:
   [[noreturn]] void fail(const std::string& what) const { throw Error(where_ + ": " + what); }
   bool open() {
-    if (keys_.size() == kMaxDepth) fail(fmt::format("nested more than {} deep", kMaxDepth));
+    if (keys_.size() == kMaxJsonDepth) fail(fmt::format("nested more than {} deep", kMaxJsonDepth));
     keys_.emplace_back();
     return true;
   }

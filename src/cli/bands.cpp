@@ -9,13 +9,13 @@
 namespace darope {
 namespace {
 
-struct Settings {
+struct BandsSettings {
   int64_t head_dim = 128, context = 4096;
   double base = 500'000;
   bool json = false;
 };
 
-void print_bands(const Settings& s) {
+void print_bands(const BandsSettings& s) {
   check_head_dim(s.head_dim, "--head-dim");
   check_base(s.base, "--base");
   check_train_length(s.context, "--context");
@@ -40,7 +40,7 @@ void print_bands(const Settings& s) {
 }  // namespace
 
 void add_bands(CLI::App& app) {
-  auto settings = std::make_shared<Settings>();
+  auto settings = std::make_shared<BandsSettings>();
   CLI::App* verb = app.add_subcommand("bands", "wavelength and speed of every rotary band");
   verb->add_option("--head-dim", settings->head_dim, "channels per head, an even number")->capture_default_str();
   verb->add_option("--base", settings->base, "rotary base")->capture_default_str();

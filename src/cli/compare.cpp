@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Settings {
+struct CompareSettings {
   std::string config, data, encodings, out, shard, bundle;
   std::vector<std::string> from;
   int64_t seeds = 0, jobs = 0;
@@ -47,7 +47,7 @@ Shard parse_shard(const std::string& text) {
   return shard;
 }
 
-CompareConfig load(const Settings& s, const CLI::App& verb) {
+CompareConfig load(const CompareSettings& s, const CLI::App& verb) {
   std::vector<std::string> overrides = verb.remaining();
   std::string file = s.config;
   if (!s.data.empty() && file.find('=') != std::string::npos) {      // --data needs no CONFIG, so what stands there is a setting
@@ -70,12 +70,12 @@ CompareConfig load(const Settings& s, const CLI::App& verb) {
   return config;
 }
 
-void pack(const Settings& s, const fs::path& out) {
+void pack(const CompareSettings& s, const fs::path& out) {
   if (s.bundle.empty() || !fs::exists(out / "runs")) return;
   fmt::print(stderr, "{} finished runs in {}\n", write_bundle(s.bundle, {out}), s.bundle);
 }
 
-void compare_verb(const Settings& s, const CLI::App& verb) {
+void compare_verb(const CompareSettings& s, const CLI::App& verb) {
   const CompareConfig config = load(s, verb);
   if (s.print_config) {
     fmt::print("{}", to_yaml(config));
@@ -107,7 +107,7 @@ void compare_verb(const Settings& s, const CLI::App& verb) {
 }  // namespace
 
 void add_compare(CLI::App& app) {
-  auto s = std::make_shared<Settings>();
+  auto s = std::make_shared<CompareSettings>();
   CLI::App* verb = app.add_subcommand("compare", "train the same model with each encoding and say what differs");
   verb->add_option("CONFIG", s->config, "a YAML file; a.b=c and --a.b=c behind it change single settings");
   verb->add_option("--data", s->data, "a file of your own: .txt, .jsonl, .bin or .npy; without CONFIG, a small model is chosen to fit it");

@@ -9,7 +9,7 @@
 namespace darope {
 namespace {
 
-struct Settings {
+struct DataSettings {
   std::string kind, folder, split = "test";
   PrepareRequest request;
   int64_t seed = 0, index = 0, count = 1;
@@ -32,7 +32,7 @@ void print_counts(const Manifest& manifest) {
   fmt::print("{}, vocabulary {}\n", manifest.kind, manifest.vocabulary);
 }
 
-void prepare(Settings s) {
+void prepare(DataSettings s) {
   if (s.seed < 0) throw Error(fmt::format("--seed {}: a seed is a whole number of at least 0", s.seed));
   s.request.seed = uint64_t(s.seed);
   const Kind& kind = find_kind(s.kind);
@@ -48,7 +48,7 @@ void prepare(Settings s) {
                             s.request.out.string()), kCheckFailed);
 }
 
-void inspect(const Settings& s) {
+void inspect(const DataSettings& s) {
   const PreparedData data(s.folder);
   const Split split = find_split(s.split);
   if (s.count < 1) throw Error(fmt::format("--count {}: at least one sequence must be asked for", s.count));
@@ -90,7 +90,7 @@ void print_audit(const Audit& audit, const Manifest& manifest) {
              audit.damaged.empty() ? "every hash is the manifest's" : "damaged files");
 }
 
-void audit_verb(const Settings& s) {
+void audit_verb(const DataSettings& s) {
   watch_signals();
   const Audit found = audit(s.folder);
   const Manifest manifest = read_manifest(s.folder);
@@ -105,7 +105,7 @@ void audit_verb(const Settings& s) {
 }  // namespace
 
 void add_data(CLI::App& app) {
-  auto s = std::make_shared<Settings>();
+  auto s = std::make_shared<DataSettings>();
   CLI::App* data = app.add_subcommand("data", "music, genomes and signals: prepare, inspect, audit");
   data->require_subcommand(1);
 

@@ -21,7 +21,7 @@ void print_json() {
   fmt::print("{}\n", rows.dump(2));
 }
 
-void print_table() {
+void print_encodings() {
   constexpr auto line = "{:<19} {:<32} {:<10} {:>9}  {:<26} {:<15} {}\n";
   fmt::print(line, "encoding", "slow bands", "data-aware", "ktokens/s", "learns", "FlashAttention", "cached per token");
   for (const auto& [t, make] : encodings())
@@ -44,7 +44,7 @@ void add_encodings(CLI::App& app) {
   auto json = std::make_shared<bool>(false);
   CLI::App* verb = app.add_subcommand("encodings", "the positional encodings and what each needs");
   verb->add_flag("--json", *json, "print JSON");
-  verb->callback([json] { *json ? print_json() : print_table(); });
+  verb->callback([json] { *json ? print_json() : print_encodings(); });
 }
 
 }  // namespace darope

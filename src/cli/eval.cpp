@@ -14,7 +14,7 @@
 namespace darope {
 namespace {
 
-struct Settings {
+struct EvalSettings {
   std::string run;
   Which which;
   bool json = false;
@@ -29,7 +29,7 @@ struct Sum {
 };
 
 // Scores of one checkpoint: a table, and each example's in evals/STEP/VARIANT/results.jsonl of the run.
-void eval_verb(const Settings& settings, const std::vector<std::string>& overrides) {
+void eval_verb(const EvalSettings& settings, const std::vector<std::string>& overrides) {
   SavedRun run = open_run(settings.run, settings.which, overrides);
   watch_signals();
   std::map<std::pair<int64_t, std::string>, Sum> sums;
@@ -61,7 +61,7 @@ void eval_verb(const Settings& settings, const std::vector<std::string>& overrid
 }  // namespace
 
 void add_eval(CLI::App& app) {
-  auto settings = std::make_shared<Settings>();
+  auto settings = std::make_shared<EvalSettings>();
   CLI::App* verb = app.add_subcommand("eval", "score a run's checkpoint on its test data; a.b=c changes a setting, such as data.test_examples");
   verb->add_option("RUN", settings->run, "a run's folder")->required();
   verb->add_option("--step", settings->which.step, "the checkpoint of this step; default: the newest")->check(CLI::NonNegativeNumber);

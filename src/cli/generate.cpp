@@ -13,7 +13,7 @@
 namespace darope {
 namespace {
 
-struct Settings {
+struct GenerateSettings {
   std::string run, prompt;
   Which which;
   Sampling sampling;
@@ -38,7 +38,7 @@ std::vector<int64_t> parse_ids(const std::string& text, int64_t vocabulary) {
   return out;
 }
 
-void generate_verb(const Settings& settings) {
+void generate_verb(const GenerateSettings& settings) {
   if (settings.sampling.tokens < 1) throw Error(fmt::format("--tokens is {}: at least 1 is needed", settings.sampling.tokens));
   if (settings.sampling.tokens > 1 << 20) throw Error(fmt::format("--tokens is {}: at most {} go into one cache", settings.sampling.tokens, 1 << 20));
   if (!(settings.sampling.temperature >= 0 && std::isfinite(settings.sampling.temperature)))
@@ -62,7 +62,7 @@ void generate_verb(const Settings& settings) {
 }  // namespace
 
 void add_generate(CLI::App& app) {
-  auto settings = std::make_shared<Settings>();
+  auto settings = std::make_shared<GenerateSettings>();
   CLI::App* verb = app.add_subcommand("generate", "continue a prompt with a run's model");
   verb->add_option("RUN", settings->run, "a run's folder")->required();
   verb->add_option("--prompt", settings->prompt, "text, or token ids where the data is no text")->required();

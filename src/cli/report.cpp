@@ -15,13 +15,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Settings {
+struct ReportSettings {
   std::vector<std::string> comparisons;
   report::Options options;
   std::string out, csv, bundle;
 };
 
-fs::path folder_for_report(const Settings& s, const std::vector<fs::path>& comparisons) {
+fs::path folder_for_report(const ReportSettings& s, const std::vector<fs::path>& comparisons) {
   if (!s.out.empty()) {
     make_directories(s.out);
     return s.out;
@@ -31,7 +31,7 @@ fs::path folder_for_report(const Settings& s, const std::vector<fs::path>& compa
   return *folder;
 }
 
-void print_report(const Settings& s) {
+void print_report(const ReportSettings& s) {
   const std::vector<fs::path> comparisons(s.comparisons.begin(), s.comparisons.end());
   const fs::path out = folder_for_report(s, comparisons);
   report::Options options = s.options;
@@ -45,7 +45,7 @@ void print_report(const Settings& s) {
 }  // namespace
 
 void add_report(CLI::App& app) {
-  auto settings = std::make_shared<Settings>();
+  auto settings = std::make_shared<ReportSettings>();
   CLI::App* verb = app.add_subcommand("report", "the report of a comparison, rendered again from its runs");
   verb->add_option("DIR", settings->comparisons, "folders and bundles of comparisons; several count as one")->required();
   verb->add_option("--out", settings->out, "where report.html and results.json go; without it, into the first folder given");

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kLongest = 100'000;   // beyond any context, and still answered in a moment
 
-struct Settings {
+struct TasksSettings {
   std::string name;
   int64_t length = 8, count = 5, seed = 1;
   bool json = false;
@@ -26,7 +26,7 @@ void print_rows_as_json() {
   }
 }
 
-void print_table() {
+void print_tasks() {
   fmt::print("{:<28} {:<6} {:<17} {:<8} {:>7} {:>5}  {:<8}  {}\n", "task", "prefix", "family", "answer", "chance", "true", "headline",
              "shortest");
   for (const Task& t : all_tasks())
@@ -37,7 +37,7 @@ void print_table() {
              "'darope tasks NAME' shows samples.\n");
 }
 
-void print_samples(const Settings& s) {
+void print_samples(const TasksSettings& s) {
   const Task& task = find_task(s.name);
   if (s.count < 1) throw Error(fmt::format("--count {}: at least one sample must be asked for", s.count));
   if (s.seed < 0) throw Error(fmt::format("--seed {}: a seed is a whole number of at least 0", s.seed));
@@ -53,7 +53,7 @@ void print_samples(const Settings& s) {
 }  // namespace
 
 void add_tasks(CLI::App& app) {
-  auto settings = std::make_shared<Settings>();
+  auto settings = std::make_shared<TasksSettings>();
   CLI::App* verb = app.add_subcommand("tasks", "the synthetic tasks, or samples of one");
   CLI::Option* name = verb->add_option("NAME", settings->name, "a task to draw samples of");
   verb->add_option("--length", settings->length, "size of the body: symbols, or pairs for recall")->capture_default_str()->needs(name);
@@ -63,7 +63,7 @@ void add_tasks(CLI::App& app) {
   verb->callback([settings, name] {
     if (name->count() > 0) print_samples(*settings);
     else if (settings->json) print_rows_as_json();
-    else print_table();
+    else print_tasks();
   });
 }
 

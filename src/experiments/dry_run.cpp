@@ -3,23 +3,18 @@
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
 
-#include <chrono>
-
 #include "base/error.h"
 #include "base/files.h"
 #include "base/progress.h"
 #include "base/signals.h"
 #include "data/open.h"
 #include "experiments/scratch.h"
+#include "experiments/step_timer.h"
 #include "train/device.h"
 #include "train/trainer.h"
 
 namespace darope {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-constexpr int64_t kSteps = 8, kTimedFrom = 5;       // the first ones choose kernels and, on a GPU, record the step
 
 std::string bands_of(const Plan& plan, int64_t bands) {
   std::string out;
@@ -40,14 +35,14 @@ void dry_run(const RunConfig& given) {
   const at::Device device = find_device(full.device);
   Decoder model(full.model, device, find_dtype(full.dtype, device));
   TrainConfig few = full;
-  few.steps = kSteps, few.logging.freq = 1, few.checkpoint.dump.every = 0;
+  few.steps = StepTimer::kSteps, few.logging.freq = 1, few.checkpoint.dump.every = 0;
   few.optim.warmup = 0;
   const Scratch scratch;
-  Clock::time_point from;
+  StepTimer timer;
   watch_signals();
-  const TrainReport report = train(model, *data.train, few, scratch.path(), {.on_step = [&](int64_t done) { if (done == kTimedFrom) from = Clock::now(); }});
+  const TrainReport report = train(model, *data.train, few, scratch.path(), {.on_step = [&](int64_t done) { timer.on_step(done); }});
   if (report.diverged) throw Error(fmt::format("the loss is not finite after {} steps: these settings would diverge", report.steps), kNonFinite);
-  const double step = std::chrono::duration<double>(Clock::now() - from).count() / double(kSteps - kTimedFrom);
+  const double step = timer.a_step();
   const int64_t tokens = full.steps * full.grad_acc_steps * full.data.batch_size * full.data.seq_len;
   fmt::print("parameters    {}\n", model.plan().parameters());
   fmt::print("encoding      {}\n", full.model.encoding);

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <map>
 
@@ -12,35 +11,32 @@
 #include "experiments/compare.h"
 #include "experiments/process.h"
 #include "experiments/scratch.h"
+#include "experiments/step_timer.h"
 #include "runs/runs.h"
 
 namespace darope {
 namespace {
 
 namespace fs = std::filesystem;
-using Clock = std::chrono::steady_clock;
 
-constexpr int64_t kSteps = 6, kTimedFrom = 3, kExamples = 8;       // the first steps find memory and choose kernels
+constexpr int64_t kExamples = 8;
 
 struct Cost {
   double step_seconds = 0, run_seconds = 0;
   int64_t parameters = 0, memory_bytes = 0, disk_bytes = 0;
 };
 
-double seconds_between(Clock::time_point from, Clock::time_point to) { return std::chrono::duration<double>(to - from).count(); }
-
 // A few steps and examples in a process and a folder of their own. What tests cost is taken to grow with their number.
 Cost measure(const RunConfig& whole, int64_t threads, const fs::path& folder) {
   RunConfig few = whole;
-  few.steps = kSteps, few.optim.warmup = 0, few.threads = threads, few.dump_dir = folder.string();
+  few.steps = StepTimer::kSteps, few.optim.warmup = 0, few.logging.freq = 1, few.threads = threads, few.dump_dir = folder.string();
   few.data.test_examples = std::min(whole.data.test_examples, kExamples), few.data.free_running = 0;
   const fs::path told = folder / "seconds.json";
   const pid_t child = start_process([&] {
     if (!std::freopen("/dev/null", "w", stderr)) return int(kFailed);
-    Clock::time_point from, to;
-    const int code = run(few, [&](int64_t done) { (done == kTimedFrom ? from : to) = Clock::now(); });
-    const double step = seconds_between(from, to) / double(kSteps - kTimedFrom), test = seconds_between(to, Clock::now());
-    write_file(told, Json{{"step", step}, {"test", test}}.dump());
+    StepTimer timer;
+    const int code = run(few, [&](int64_t done) { timer.on_step(done); });
+    write_file(told, Json{{"step", timer.a_step()}, {"test", timer.since_last()}}.dump());
     return code;
   });
   if (wait_for(child) != kDone)

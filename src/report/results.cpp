@@ -7,7 +7,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr int kSchema = 1;
+constexpr int kResultsSchema = 1;
 
 ordered_json maybe(const std::optional<double>& value) { return value ? ordered_json(*value) : ordered_json(nullptr); }
 
@@ -131,7 +131,7 @@ ordered_json results_json(const Summary& s, const Gathered& all) {
     for (const auto& item : items) array.push_back(each(item));
     return array;
   };
-  return {{"schema", kSchema}, {"reference", s.reference}, {"margin", margin}, {"alpha", stats::kAlpha},
+  return {{"schema", kResultsSchema}, {"reference", s.reference}, {"margin", margin}, {"alpha", stats::kAlpha},
           {"holm_over", s.options.paper_family ? "paper" : "all"}, {"encodings", s.encodings}, {"seeds", s.seeds}, {"lengths", s.lengths},
           {"overall", list(s.overall, [&](const Overall& o) { return to_json(o, margin); })},
           {"rankings", list(s.rankings, [&](const Ranking& r) { return to_json(r, s.encodings); })},

@@ -7,7 +7,7 @@
 namespace darope::report {
 namespace {
 
-constexpr int64_t kSchema = 1;
+constexpr int64_t kRunSchema = 1;
 
 double multiple(const std::string& text, const std::string& where) {
   try {
@@ -19,8 +19,8 @@ double multiple(const std::string& text, const std::string& where) {
 
 Run read_facts(const std::string& text, const std::string& where) {
   const Json json = parse_json(text, where);
-  if (const auto schema = need<int64_t>(json, "schema", where); schema != kSchema)
-    throw Error(fmt::format("{}: schema {} is not the {} this version reads", where, schema, kSchema));
+  if (const auto schema = need<int64_t>(json, "schema", where); schema != kRunSchema)
+    throw Error(fmt::format("{}: schema {} is not the {} this version reads", where, schema, kRunSchema));
   Run run;
   run.dataset = need<std::string>(json, "dataset", where);
   run.encoding = need<std::string>(json, "encoding", where);

@@ -17,11 +17,11 @@ constexpr size_t kDigitalValues = 1 << 16;
 constexpr double kClip = 20;
 
 // A place between two ranks of a sorted list; `share` of the way from the first to the second.
-struct Place {
+struct Rank {
   int64_t below, above;
   double share;
 };
-Place place_of(int64_t total, double p) {
+Rank place_of(int64_t total, double p) {
   const double at = double(total - 1) * p;
   const int64_t below = int64_t(at);
   return {below, std::min(below + 1, total - 1), at - double(below)};
@@ -30,7 +30,7 @@ Place place_of(int64_t total, double p) {
 double between(double a, double b, double share) { return share < 0.5 ? a + (b - a) * share : b - (b - a) * (1 - share); }
 
 double quantile(const SampleCounts& samples, double p) {
-  const Place place = place_of(samples.total, p);
+  const Rank place = place_of(samples.total, p);
   const auto at_rank = [&](int64_t rank) {
     size_t i = 0;
     for (; rank >= samples.counts[i]; ++i) rank -= samples.counts[i];
@@ -97,7 +97,7 @@ Boundaries find_boundaries(const std::vector<Recording>& recordings) {
   int64_t total = 0;
   for (const Recording& each : recordings) total += each.counts.total;
   if (total == 0) throw Error("no sample to find quantiles of");
-  std::array<Place, kLevels - 1> places;
+  std::array<Rank, kLevels - 1> places;
   std::map<int64_t, double> value;                 // by rank, in the order of ranks
   for (size_t k = 0; k < places.size(); ++k) {
     places[k] = place_of(total, double(k + 1) / kLevels);

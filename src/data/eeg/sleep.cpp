@@ -23,8 +23,8 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 bool is_sleep(std::string_view text) {
   static constexpr std::array<std::string_view, 5> kStages = {"1", "2", "3", "4", "R"};
-  constexpr std::string_view kPrefix = "Sleep stage ";
-  return text.starts_with(kPrefix) && std::find(kStages.begin(), kStages.end(), text.substr(kPrefix.size())) != kStages.end();
+  constexpr std::string_view kStage = "Sleep stage ";
+  return text.starts_with(kStage) && std::find(kStages.begin(), kStages.end(), text.substr(kStage.size())) != kStages.end();
 }
 
 int64_t nights_of(const std::vector<Subject>& subjects, const std::vector<int64_t>& ids) {

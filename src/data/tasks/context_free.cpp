@@ -43,7 +43,6 @@ std::string bracketed(Random& random, int64_t n, std::string_view operators) {
   return text;
 }
 std::string bracketed_expression(Random& random, int64_t n) { return bracketed(random, n, "+-*"); }
-std::string value(std::string_view body) { return std::to_string(evaluate(body).constant); }
 
 // One digit becomes x: the first at or after a uniform place, wrapping around. Without products x keeps a slope of +1 or -1,
 // so the solution is unique.

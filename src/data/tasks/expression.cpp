@@ -70,5 +70,6 @@ class Parser {
 }  // namespace
 
 Linear evaluate(std::string_view expression) { return Parser(expression).whole(); }
+std::string value(std::string_view expression) { return std::to_string(evaluate(expression).constant); }
 
 }  // namespace darope

@@ -23,7 +23,6 @@ std::string flat_expression(Random& random, int64_t n) {
   for (int64_t i = 0; i < n - (n + 1) % 2; ++i) text += draw(random, i % 2 ? "+*-" : "01234");
   return text;
 }
-std::string value(std::string_view body) { return std::to_string(evaluate(body).constant); }
 
 }  // namespace
 
