@@ -25,4 +25,10 @@ class Error : public std::runtime_error {
   ExitCode code_;
 };
 
+// What an exception says. Torch puts the stack behind its sentence; people need the sentence.
+inline std::string message_of(const std::exception& e) {
+  const std::string what = e.what();
+  return what.substr(0, what.find("\nException raised from"));
+}
+
 }  // namespace darope

@@ -17,8 +17,10 @@ void watch_signals() {
   received = 0;
   struct sigaction action = {};
   action.sa_handler = remember;
-  action.sa_flags = static_cast<int>(SA_RESETHAND);      // the second one meets the system's own handler
-  for (const int signal : {SIGTERM, SIGUSR1, SIGINT}) sigaction(signal, &action, nullptr);
+  action.sa_flags = SA_RESTART;                           // a file is read and written to its end; schedulers may ask more than once
+  for (const int signal : {SIGTERM, SIGUSR1}) sigaction(signal, &action, nullptr);
+  action.sa_flags |= static_cast<int>(SA_RESETHAND);      // the second Ctrl-C meets the system's own handler
+  sigaction(SIGINT, &action, nullptr);
 }
 
 int stop_signal() { return received; }

@@ -48,7 +48,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "darope: %s\n", e.what());
     return e.code();
   } catch (const std::exception& e) {
-    std::fprintf(stderr, "darope: %s\n", e.what());
+    std::fprintf(stderr, "darope: %s\n", message_of(e).c_str());
     return kFailed;
   }
 }

@@ -26,7 +26,7 @@ pid_t start_process(const std::function<int()>& work) {
       fmt::print(stderr, "darope: {}\n", e.what());
       code = e.code();
     } catch (const std::exception& e) {
-      fmt::print(stderr, "darope: {}\n", e.what());
+      fmt::print(stderr, "darope: {}\n", message_of(e));
     }
   std::fflush(nullptr);
   _exit(code);

@@ -124,7 +124,7 @@ at::ScalarType find_dtype(const std::string& name, at::Device device) {
   throw Error(unknown_name("dtype", name, {"auto", "fp32", "bf16"}));
 }
 
-RunConfig resolve(RunConfig config) {
+RunConfig resolve(RunConfig config, const Resume& resume) {
   if (config.dump_dir.empty()) throw Error("dump_dir is empty: give the folder this run should write to");
   config.check();
   if (config.threads < 0) throw Error(fmt::format("threads is {}: it must be at least 0", config.threads));
@@ -137,15 +137,21 @@ RunConfig resolve(RunConfig config) {
     if (!find_encoding(encoding).traits.trains)
       throw Error(fmt::format("{} is a change at evaluation and cannot be trained: train rope", base_name(encoding)));
   const Plan plan(config.model);                          // says what is wrong with the model, without making it
-  if (const fs::path saved = fs::path(config.dump_dir) / "config.yaml"; fs::exists(saved)) check_same_config(read_file(saved), saved, config);
+  const auto check_run = [&](const fs::path& run) {
+    if (const fs::path saved = run / "config.yaml"; fs::exists(saved)) check_same_config(read_file(saved), saved, config, resume.may_change);
+  };
+  check_run(config.dump_dir);
+  if (resume.from.empty()) return config;
+  if (const auto problem = checkpoint_problem(resume.from, Verify::kHashes)) throw Error(fmt::format("--resume={}: {}", resume.from.string(), *problem));
+  check_run(fs::canonical(resume.from).parent_path().parent_path());           // RUN/checkpoints/STEP
   return config;
 }
 
-int run(RunConfig given, const std::function<void(int64_t)>& on_step) {
+int run(RunConfig given, const std::function<void(int64_t)>& on_step, const Resume& resume) {
   watch_signals();
-  const RunConfig config = resolve(given);
+  const RunConfig config = resolve(given, resume);
   const fs::path folder = config.dump_dir;
-  if (is_finished(folder)) {
+  if (is_finished(folder) && changes(read_file(folder / "config.yaml"), folder / "config.yaml", config).empty()) {
     fmt::print(stderr, "{} is finished already\n", folder.string());
     return parse_json(read_file(folder / "run.json"), "run.json").at("status") == "finished" ? kDone : kNonFinite;
   }
@@ -159,13 +165,14 @@ int run(RunConfig given, const std::function<void(int64_t)>& on_step) {
   make_directories(folder);
   const FolderLock lock(folder);
   check_same_dtype(folder, dtype);
+  fs::remove(folder / "run.json");                        // finished, but under settings that were allowed to change
   Decoder model(config.model, device, type);
   const std::string shared_init = model.weights().shared_hash(), data_order = data_hash(data, batches);
   write_file(folder / "base_config.yaml", to_yaml(given));
   write_file(folder / "config.yaml", to_yaml(config));
   write_file(folder / "manifest.json", manifest(data_order, dtype));
   throw_if_stopped();
-  TrainHooks hooks{.on_step = on_step};
+  TrainHooks hooks{.on_step = on_step, .begin_from = resume.from};
   if (data.validation) hooks.validate = [&] { return mean_nll(model, *data.validation); };
   const TrainReport report = train(model, *data.train, config, folder, hooks);
   if (!report.diverged) write_all_scores(model, data, folder);

@@ -31,19 +31,26 @@ struct RunConfig : TrainConfig {
   }
 };
 
-// The config with what follows from the data filled in, everything checked: by its words, and against the folder it names.
-RunConfig resolve(RunConfig config);
+// How a run goes on from an earlier one.
+struct Resume {
+  std::filesystem::path from = {};                      // a checkpoint to begin from where the run's folder has none
+  std::vector<std::string> may_change = {};             // settings, or groups of them, that need not be as they were
+};
 
-// Trains and evaluates in config.dump_dir: config.yaml, metrics.jsonl, tb/, checkpoints/, results.jsonl and, last, run.json.
-// A folder that is there already is continued if its config is the same, and left alone if it is finished.
+// The config with what follows from the data filled in, everything checked: by its words, and against the folder it names.
+RunConfig resolve(RunConfig config, const Resume& resume = {});
+
+// Trains and evaluates in config.dump_dir: config.yaml, metrics.jsonl, train.log, tb/, checkpoints/, results.jsonl and, last, run.json.
+// A folder that is there already is continued if its config is the same, and left alone if it is finished under that config.
 // Returns the exit code: 0, or 4 for a run that diverged.
-int run(RunConfig config, const std::function<void(int64_t)>& on_step = {});
+int run(RunConfig config, const std::function<void(int64_t)>& on_step = {}, const Resume& resume = {});
 
 at::Device find_device(const std::string& name);                              // cpu, cuda, auto
 at::ScalarType find_dtype(const std::string& name, at::Device device);        // fp32, bf16, auto
 
-// An Error that names what differs, where `text` is the config of another run than this one. What may change between two lives
-// of a run (its folder, threads, how often it logs and saves) is no difference.
-void check_same_config(const std::string& text, const std::filesystem::path& file, const RunConfig& config);
+// What differs between the config of another run and this one, in words; empty if nothing. What may change between two lives of a
+// run (its folder, threads, how often it logs and saves, and what `may_change` names) is no difference.
+std::string changes(const std::string& text, const std::filesystem::path& file, const RunConfig& config, const std::vector<std::string>& may_change = {});
+void check_same_config(const std::string& text, const std::filesystem::path& file, const RunConfig& config, const std::vector<std::string>& may_change = {});
 
 }  // namespace darope

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <map>
 
@@ -16,7 +17,7 @@ namespace {
 // What was left to the machine is said now, or the other way round; run() sees to it that the type of number stays.
 bool named(const Difference& d) { return (d.key == "device" || d.key == "dtype") && (d.before == "auto" || d.after == "auto"); }
 
-bool may_change(const std::string& key) {
+bool always_may_change(const std::string& key) {
   return key == "name" || key == "dump_dir" || key == "threads" || key == "graph" || key.starts_with("checkpoint.") ||
          key.starts_with("logging.");
 }
@@ -36,14 +37,23 @@ void unpack(const RunFiles& run, const fs::path& folder) {
 
 }  // namespace
 
-void check_same_config(const std::string& text, const fs::path& file, const RunConfig& config) {
+std::string changes(const std::string& text, const fs::path& file, const RunConfig& config, const std::vector<std::string>& may_change) {
+  const auto allowed = [&](const std::string& key) {
+    return always_may_change(key) || std::any_of(may_change.begin(), may_change.end(), [&](const std::string& each) { return key == each || key.starts_with(each + "."); });
+  };
   RunConfig before;
   read_yaml(list_fields(before), text, file.string());
   std::string changed;
   for (const Difference& d : differences(before, config))
-    if (!may_change(d.key) && !named(d)) changed += fmt::format("{}{} was {} and is now {}", changed.empty() ? "" : ", ", d.key, d.before, d.after);
-  if (changed.empty()) return;
-  throw Error(fmt::format("{} belongs to another run ({}): choose another dump_dir, or remove it", file.parent_path().string(), changed));
+    if (!allowed(d.key) && !named(d)) changed += fmt::format("{}{} was {} and is now {}", changed.empty() ? "" : ", ", d.key, d.before, d.after);
+  return changed;
+}
+
+void check_same_config(const std::string& text, const fs::path& file, const RunConfig& config, const std::vector<std::string>& may_change) {
+  const std::string changed = changes(text, file, config, may_change);
+  if (!changed.empty())
+    throw Error(fmt::format("{} belongs to another run ({}): choose another dump_dir, or remove it; 'darope train' takes --allow-config-change=KEY",
+                            file.parent_path().string(), changed));
 }
 
 void take_finished(const std::vector<RunConfig>& plan, const fs::path& bundle) {

@@ -33,20 +33,25 @@ Tensor Decoder::dropped(const Tensor& x, bool training) const {
   return training && config_.dropout > 0 ? at::dropout(x, config_.dropout, true) : x;
 }
 
+std::vector<Tensor> Decoder::learned(const Plan::Layer& layer) const {
+  std::vector<Tensor> out;
+  for (const size_t i : layer.encoding_weights) out.push_back(w(i));
+  return out;
+}
+
 Tensor Decoder::attention(const Plan::Layer& layer, const Tensor& x, const Tensor& positions, bool training, Cache* cache) const {
   const int64_t heads = config_.n_heads, kv = config_.kv_heads();
   const Tensor qkv = at::linear(x, w(layer.qkv)).unflatten(-1, {heads + 2 * kv, config_.head_dim()});
   const std::vector<Tensor> parts = qkv.split_with_sizes({heads, kv, kv}, 2);
-  std::vector<Tensor> learned;
-  for (const size_t i : layer.encoding_weights) learned.push_back(w(i));
-  auto [q, k] = layer.encoding->encode(learned, parts[0], parts[1], x, positions);
+  const std::vector<Tensor> own = learned(layer);
+  auto [q, k] = layer.encoding->encode(own, parts[0], parts[1], x, positions);
   Tensor v = parts[2];
   if (cache) {
     const size_t index = size_t(&layer - plan_.layers.data());
     k = append(cache->keys, index, k, *cache);
     v = append(cache->values, index, v, *cache);
   }
-  return layer.encoding->attend(learned, q, k, v, true, training ? config_.dropout : 0).flatten(2);
+  return layer.encoding->attend(own, q, k, v, true, training ? config_.dropout : 0).flatten(2);
 }
 
 Tensor Decoder::mlp(const Plan::Layer& layer, const Tensor& x) const {
@@ -56,7 +61,7 @@ Tensor Decoder::mlp(const Plan::Layer& layer, const Tensor& x) const {
   return at::linear(at::silu(gate_up[0]) * gate_up[1], w(layer.down));
 }
 
-Tensor Decoder::hidden(const Tensor& tokens, const Tensor& rows, bool training, Cache* cache) const {
+Tensor Decoder::hidden(const Tensor& tokens, const Tensor& rows, bool training, Cache* cache, const Watch& watch) const {
   const int64_t first = cache ? cache->length : 0;
   const Tensor positions = at::arange(first, first + tokens.size(1), tokens.options().dtype(at::kDouble));
   Tensor x = dropped(at::embedding(w(plan_.embedding), tokens), training);
@@ -68,6 +73,7 @@ Tensor Decoder::hidden(const Tensor& tokens, const Tensor& rows, bool training, 
   for (size_t i = 0; i < plan_.layers.size(); ++i) {
     const Plan::Layer& layer = plan_.layers[i];
     const bool last = i + 1 == plan_.layers.size();
+    if (watch) watch(layer, normed, positions);
     Tensor mixed = attention(layer, normed, positions, training, cache);
     if (last) {                                            // from here on every row goes its own way, and only some are asked for
       mixed = mixed.flatten(0, 1), x = x.flatten(0, 1);
@@ -92,6 +98,14 @@ Tensor Decoder::next(const Tensor& tokens, Cache& cache) const {
   if (cache.length + tokens.size(1) > cache.capacity) throw Error(fmt::format("the cache holds {} tokens; {} were to follow {}", cache.capacity, tokens.size(1), cache.length));
   const Tensor last = at::arange(1, tokens.size(0) + 1, tokens.options()) * tokens.size(1) - 1;
   return logits(hidden(tokens, last, false, &cache));
+}
+
+std::vector<Tensor> Decoder::coordinates(const Tensor& tokens) const {
+  std::vector<Tensor> out;
+  hidden(tokens, {}, false, nullptr, [&](const Plan::Layer& layer, const Tensor& x, const Tensor& positions) {
+    out.push_back(layer.encoding->coordinate(learned(layer), x, positions));
+  });
+  return out;
 }
 
 Tensor Decoder::loss(const Batch& batch) const { return (nll(batch, true) * batch.weight).sum() / batch.weight.sum(); }

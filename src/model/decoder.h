@@ -1,4 +1,6 @@
 #pragma once
+#include <functional>
+
 #include "data/batch.h"
 #include "model/weights.h"
 
@@ -17,11 +19,15 @@ class Decoder {
 
   void refresh() { weights_.refresh(); }      // after every change of the weights
 
-  Tensor hidden(const Tensor& tokens, const Tensor& rows, bool training = false, Cache* cache = nullptr) const;   // [N, D], normed, of the given rows; undefined: all
+  // [N, D], normed, of the given rows; undefined: all. Layer by layer, `watch` sees the normed input of attention.
+  using Watch = std::function<void(const Plan::Layer&, const Tensor& x, const Tensor& positions)>;
+  Tensor hidden(const Tensor& tokens, const Tensor& rows, bool training = false, Cache* cache = nullptr, const Watch& watch = {}) const;
   Tensor logits(const Tensor& hidden) const;                                              // [N, V], float32 or float64
   Tensor nll(const Batch& batch, bool training = false) const;                            // [N]
   Tensor loss(const Batch& batch) const;                                                  // sum w nll / sum w, with dropout
   Tensor next(const Tensor& tokens, Cache& cache) const;                                  // [B, V]: what may follow [B, T] more tokens
+
+  std::vector<Tensor> coordinates(const Tensor& tokens) const;                            // of each layer, as Encoding has them
 
   const DecoderConfig& config() const { return config_; }
   const Plan& plan() const { return plan_; }
@@ -31,6 +37,7 @@ class Decoder {
  private:
   Tensor attention(const Plan::Layer& layer, const Tensor& x, const Tensor& positions, bool training, Cache* cache) const;
   Tensor mlp(const Plan::Layer& layer, const Tensor& x) const;
+  std::vector<Tensor> learned(const Plan::Layer& layer) const;                            // the encoding's parameters
   const Tensor& w(size_t index) const { return weights_.leaves()[index]; }
   Tensor dropped(const Tensor& x, bool training) const;
 

@@ -30,8 +30,8 @@ class CheckpointFiles {
   std::vector<Entry> entries_;
 };
 
-// Saves one step, or leaves nothing that could be taken for a checkpoint. One of that step that is already there stays
-// if it has the same bytes, as when a resumed run saves again; else it is replaced, as when a run was sent back in time.
+// Saves one step, or leaves nothing that could be taken for a checkpoint. One of that step that is already there is replaced, as when
+// a run was sent back in time.
 void write_checkpoint(const std::filesystem::path& root, int64_t step, const std::function<void(CheckpointFiles&)>& write);
 
 enum class Verify { kSizes, kHashes };

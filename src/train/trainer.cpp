@@ -21,6 +21,7 @@
 #include "train/device.h"
 #include "train/metrics.h"
 #include "train/optimizer.h"
+#include "train/position_metrics.h"
 
 namespace darope {
 namespace {
@@ -34,24 +35,26 @@ void keep_freed_memory() {
   mallopt(M_TOP_PAD, 64 << 20);
 }
 
-// How strongly each layer's coordinate follows the positional prior: alpha over its heads.
-std::vector<std::pair<std::string, double>> prior_strengths(Decoder& model) {
-  std::vector<std::pair<std::string, double>> out;
-  for (size_t layer = 0; layer < model.plan().layers.size(); ++layer)
-    for (const size_t i : model.plan().layers[layer].encoding_weights) {
-      const Weight& weight = model.plan().weights[i];
-      if (!weight.parts.front().name.ends_with(".alpha") || weight.count() == 0) continue;
-      const Tensor alpha = model.weights().leaves()[i].detach().to(at::kCPU, at::kDouble);
-      const std::string name = fmt::format("pe/alpha.layer{}", layer);
-      out.insert(out.end(), {{name + ".mean", alpha.mean().item<double>()}, {name + ".min", alpha.min().item<double>()}, {name + ".max", alpha.max().item<double>()}});
-    }
-  return out;
+// Floating-point operations of a token, forward and backward, as Lingua counts them: products with weights, and causal attention.
+double flops_per_token(const Decoder& model, int64_t length) {
+  const DecoderConfig& c = model.config();
+  return 6 * double(model.plan().parameters() - c.vocab_size * c.dim) + 7 * double(c.n_layers * c.dim * length);
 }
+
+std::string now_in_utc() { return fmt::format("{:%FT%TZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now()))); }
+
+// What a run writes while it trains: numbers for programs, a line for people, curves for TensorBoard.
+struct Logs {
+  MetricsLog metrics, validations;
+  EventFile events;
+  AppendFile text;
+  Progress progress;
+};
 
 class Trainer {
  public:
-  Trainer(Decoder& model, const TrainStream& data, const TrainConfig& config, const std::filesystem::path& folder)
-      : model_(model), data_(data), config_(config), folder_(folder), optimizer_(model.weights(), model.plan(), config.optim),
+  Trainer(Decoder& model, const TrainStream& data, const TrainConfig& config, const std::filesystem::path& folder, const TrainHooks& hooks)
+      : model_(model), data_(data), config_(config), folder_(folder), hooks_(hooks), optimizer_(model.weights(), model.plan(), config.optim),
         loss_(at::zeros({1}, model.weights().flat().options())), upload_(model.device()),
         micro_(model.device(), config.graph, [this] { accumulate(); }),
         last_micro_(model.device(), config.graph, [this] {
@@ -63,18 +66,21 @@ class Trainer {
     resume();
   }
 
-  TrainReport run(const TrainHooks& hooks);
+  TrainReport run();
 
  private:
   void resume();
   void save(int64_t step);
   void save_best(int64_t step);
-  void validate(int64_t step, const std::function<double()>& score, MetricsLog& metrics, EventFile& events);
+  void write_model(CheckpointFiles& files);
+  Logs open_logs();
+  void validate(int64_t step, Logs& logs);
   void load_batch(int64_t index);
   void accumulate();
   void step(int64_t step);
   void seed_dropout(int64_t batch_index);
-  void log(int64_t step, MetricsLog& metrics, EventFile& events, Progress& progress);
+  void log(int64_t step, Logs& logs);
+  TrainReport stop_at_nonfinite();
   double seconds() const { return earlier_seconds_ + std::chrono::duration<double>(Clock::now() - start_).count(); }
   int64_t tokens(int64_t steps) const { return steps * config_.grad_acc_steps * buffers_.tokens.numel(); }
 
@@ -82,6 +88,7 @@ class Trainer {
   const TrainStream& data_;
   const TrainConfig& config_;
   std::filesystem::path folder_;
+  const TrainHooks& hooks_;
   AdamW optimizer_;
   Batch buffers_;                            // one set, filled anew for every batch
   Tensor loss_;                              // [1]: mean over the batches of a step
@@ -90,69 +97,80 @@ class Trainer {
   double best_loss_ = INFINITY;
   bool validation_due_ = false;              // a signal came before this step's validation was through
   int64_t first_step_ = 0;
-  std::optional<int64_t> resumed_from_;
+  int64_t saved_ = -1;                       // the step of the newest checkpoint in the folder
   double earlier_seconds_ = 0;
   Clock::time_point start_ = Clock::now(), last_log_ = start_;
   int64_t last_logged_ = 0;
+  double data_seconds_ = 0;                  // spent on making batches since the last line of the log
 };
 
 void Trainer::resume() {
-  const std::optional<Checkpoint> checkpoint = newest_checkpoint(folder_ / "checkpoints");
-  if (!checkpoint) return;
-  const Json state = parse_json(read_file(checkpoint->folder / "train_state.json"), "train_state.json");
+  const std::optional<Checkpoint> own = newest_checkpoint(folder_ / "checkpoints");
+  if (!own && hooks_.begin_from.empty()) return;
+  const std::filesystem::path from = own ? own->folder : hooks_.begin_from;
+  const Json state = parse_json(read_file(from / "train_state.json"), "train_state.json");
   first_step_ = state.at("step");
   earlier_seconds_ = state.at("seconds");
   best_loss_ = state.value("best_validation_loss", INFINITY);
   validation_due_ = state.value("validation_due", false);
-  model_.weights().read(SafetensorsFile(checkpoint->folder / "model.safetensors"), model_.weights().flat());
-  optimizer_.read(SafetensorsFile(checkpoint->folder / "optim.safetensors"), first_step_);
-  resumed_from_ = first_step_;
+  model_.weights().read(SafetensorsFile(from / "model.safetensors"), model_.weights().flat());
+  optimizer_.read(SafetensorsFile(from / "optim.safetensors"), first_step_);
+  if (own) saved_ = first_step_;
   for (const Checkpoint& best : list_checkpoints(folder_ / "best"))      // of a future that may not come again
     if (best.step > first_step_) remove_tree(best.folder);
-  if (first_step_ < config_.steps) fmt::print(stderr, "resuming from {}\n", checkpoint->folder.string());
+  if (first_step_ < config_.steps) fmt::print(stderr, "resuming from {}\n", from.string());
+}
+
+void Trainer::write_model(CheckpointFiles& files) {
+  const Weights& weights = model_.weights();
+  files.write("model.safetensors", [&](FileWriter& out) { write_safetensors(out, weights.named(weights.flat())); });
+  files.write("config.json", hugging_face_config(model_.config()));
 }
 
 void Trainer::save(int64_t step) {
   const std::filesystem::path root = folder_ / "checkpoints";
   make_directories(root);
   write_checkpoint(root, step, [&](CheckpointFiles& files) {
-    const Weights& weights = model_.weights();
-    files.write("model.safetensors", [&](FileWriter& out) { write_safetensors(out, weights.named(weights.flat())); });
+    write_model(files);
     files.write("optim.safetensors", [&](FileWriter& out) { write_safetensors(out, optimizer_.named()); });
-    files.write("config.json", hugging_face_config(model_.config()));
     nlohmann::ordered_json state{{"step", step}, {"tokens", tokens(step)}, {"seconds", seconds()}};
     if (std::isfinite(best_loss_)) state["best_validation_loss"] = best_loss_;
     if (validation_due_) state["validation_due"] = true;
     files.write("train_state.json", state.dump(1) + "\n");
   });
   retain_checkpoints(root, config_.checkpoint.dump.keep);
+  saved_ = step;
 }
 
 void Trainer::save_best(int64_t step) {
   const std::filesystem::path root = folder_ / "best";
   make_directories(root);
   write_checkpoint(root, step, [&](CheckpointFiles& files) {
-    const Weights& weights = model_.weights();
-    files.write("model.safetensors", [&](FileWriter& out) { write_safetensors(out, weights.named(weights.flat())); });
-    files.write("config.json", hugging_face_config(model_.config()));
+    write_model(files);
     files.write("train_state.json", nlohmann::ordered_json{{"step", step}, {"validation_loss", best_loss_}}.dump(1) + "\n");
   });
   retain_checkpoints(root, 1);
 }
 
-void Trainer::validate(int64_t step, const std::function<double()>& score, MetricsLog& metrics, EventFile& events) {
+// A signal in the midst of it is dealt with by the loop, and the validation done after a resume.
+void Trainer::validate(int64_t step, Logs& logs) try {
   validation_due_ = true;
-  const double loss = score();
+  const double loss = hooks_.validate();
   validation_due_ = false;
-  metrics.write({{"global_step", step}, {"acc_step", 0}, {"loss/validation", loss}});
-  events.scalars(step, {{"loss/validation", loss}});
+  logs.validations.write({{"global_step", step}, {"loss/validation", loss}, {"created_at", now_in_utc()}});
+  logs.events.scalars(step, {{"loss/validation", loss}});
+  logs.text.append(fmt::format("{}  step: {}  validation: {:.4f}\n", now_in_utc(), step, loss));
   if (!(loss < best_loss_)) return;
   best_loss_ = loss;
   save_best(step);
+} catch (const Error&) {
+  if (stop_signal() == 0) throw;
 }
 
 void Trainer::load_batch(int64_t index) {
+  const Clock::time_point from = Clock::now();
   const Batch batch = data_.at(index);
+  data_seconds_ += std::chrono::duration<double>(Clock::now() - from).count();
   if (!buffers_.tokens.defined()) {
     buffers_ = batch.to(model_.device());
     return;
@@ -189,63 +207,68 @@ void Trainer::step(int64_t step) {
   }
 }
 
-void Trainer::log(int64_t step, MetricsLog& metrics, EventFile& events, Progress& progress) {
+void Trainer::log(int64_t step, Logs& logs) {
   const Clock::time_point now = Clock::now();
-  const double elapsed = std::chrono::duration<double>(now - last_log_).count(), words = double(tokens(step - last_logged_)) / elapsed;
-  const double loss = loss_.item<double>(), norm = optimizer_.gradient_norm().item<double>();
+  const double steps = double(step - last_logged_), elapsed = std::chrono::duration<double>(now - last_log_).count(), words = double(tokens(step - last_logged_)) / elapsed;
+  const double loss = loss_.item<double>(), norm = optimizer_.gradient_norm().item<double>(), memory = double(peak_memory(model_.device())) / double(1 << 30);
   const double rate = learning_rate(config_.optim, model_.config().lingua(), step - 1, config_.steps);
-  std::vector<std::pair<std::string, double>> scalars{{"loss/out", loss}, {"optim/grad_norm", norm}, {"optim/lr", rate}, {"speed/wps", words}};
-  for (const auto& each : prior_strengths(model_)) scalars.push_back(each);
+  Scalars scalars{{"loss/out", loss}, {"optim/grad_norm", norm}, {"optim/lr", rate}, {"speed/wps", words}, {"speed/FLOPS", words * flops_per_token(model_, buffers_.tokens.size(1))},
+                  {"speed/curr_iter_time", elapsed / steps}, {"speed/data_load_time", data_seconds_ / steps}, {"memory/max_reserved_gib", memory}};
+  for (const auto& each : position_metrics(model_, buffers_.tokens.narrow(0, 0, 1))) scalars.push_back(each);
   nlohmann::ordered_json line{{"global_step", step}, {"acc_step", 0}};
   for (const auto& [key, value] : scalars) line[key] = value;
   line["optim/total_tokens"] = tokens(step);
-  line["speed/curr_iter_time"] = elapsed / double(step - last_logged_);
-  line["created_at"] = fmt::format("{:%FT%TZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
-  metrics.write(line);
-  events.scalars(step, scalars);
-  progress.show(step, fmt::format("loss: {:.4f}  grad: {:.1e}  wps: {:.3g}  lr: {:.1e}", loss, norm, words, rate));
+  line["created_at"] = now_in_utc();
+  logs.metrics.write(line);
+  logs.events.scalars(step, scalars);
+  const std::string words_of_it = fmt::format("loss: {:.4f}  grad: {:.1e}  wps: {:.3g}  lr: {:.1e}", loss, norm, words, rate);
+  logs.text.append(fmt::format("{}  step: {}  {}\n", now_in_utc(), step, words_of_it));
+  logs.progress.show(step, words_of_it);
   last_log_ = now;
   last_logged_ = step;
+  data_seconds_ = 0;
 }
 
-TrainReport Trainer::run(const TrainHooks& hooks) {
-  // A run that was killed before its first checkpoint has written lines too, and begins again.
-  const std::optional<int64_t> cut_to = std::filesystem::exists(folder_ / "metrics.jsonl") ? std::optional(first_step_) : std::nullopt;
-  MetricsLog metrics(folder_ / "metrics.jsonl", cut_to);
+// A run that was killed before its first checkpoint has written lines too, and begins again.
+Logs Trainer::open_logs() {
+  const bool begun = std::filesystem::exists(folder_ / "metrics.jsonl");
+  const std::optional<int64_t> cut_to = begun ? std::optional(first_step_) : std::nullopt;
   make_directories(folder_ / "tb");
-  EventFile events(folder_ / "tb", cut_to);
-  Progress progress("step", config_.steps, first_step_);
+  const std::optional<int64_t> validated = begun ? std::optional(validation_due_ ? first_step_ - 1 : first_step_) : std::nullopt;
+  return {MetricsLog(folder_ / "metrics.jsonl", cut_to), MetricsLog(folder_ / "metrics.eval.jsonl", validated),
+          EventFile(folder_ / "tb", cut_to), AppendFile(folder_ / "train.log"), Progress("step", config_.steps, first_step_)};
+}
+
+TrainReport Trainer::stop_at_nonfinite() {
+  const int64_t good = int64_t(optimizer_.steps().item<float>());
+  if (good != saved_) save(good);
+  fmt::print(stderr, "the loss or its gradient is not finite at step {} (batch {} of the stream); the weights of step {} are kept in {}\n", good + 1,
+             good * config_.grad_acc_steps, good, (folder_ / "checkpoints").string());
+  return {true, good, tokens(good), seconds()};
+}
+
+TrainReport Trainer::run() {
+  Logs logs = open_logs();
+  logs.text.append(fmt::format("{}  {} at step {} of {}\n", now_in_utc(), first_step_ ? "resumed" : "begun", first_step_, config_.steps));
   start_ = last_log_ = Clock::now();
   last_logged_ = first_step_;
-  int64_t saved = resumed_from_.value_or(-1);
-  const auto try_to_validate = [&](int64_t done) {
-    try {
-      validate(done, hooks.validate, metrics, events);
-    } catch (const Error&) {
-      if (stop_signal() == 0) throw;                      // else the signal is dealt with below, and the validation done after a resume
-    }
-  };
-  if (validation_due_ && hooks.validate) try_to_validate(first_step_);
+  if (validation_due_ && hooks_.validate) validate(first_step_, logs);
   for (int64_t done = first_step_; done < config_.steps;) {
     step(done);
     ++done;
-    if (hooks.on_step) hooks.on_step(done);
+    if (hooks_.on_step) hooks_.on_step(done);
     const bool last = done == config_.steps, dump = config_.checkpoint.dump.every > 0 && done % config_.checkpoint.dump.every == 0;
     const bool write_log = done % config_.logging.freq == 0 || last, stop = stop_signal() != 0;
-    const bool check = hooks.validate && config_.validation.every > 0 && (done % config_.validation.every == 0 || last);
+    const bool check = hooks_.validate && config_.validation.every > 0 && (done % config_.validation.every == 0 || last);
     if (!(write_log || dump || stop || check)) continue;
-    if (optimizer_.stopped().item<float>() != 0) {
-      const int64_t good = int64_t(optimizer_.steps().item<float>());
-      if (good != saved) save(good);
-      fmt::print(stderr, "the loss or its gradient is not finite at step {} (batch {} of the stream); the weights of step {} are kept in {}\n",
-                 good + 1, good * config_.grad_acc_steps, good, (folder_ / "checkpoints").string());
-      return {true, good, tokens(good), seconds()};
-    }
-    if (write_log) log(done, metrics, events, progress);
-    if (check) try_to_validate(done);
-    if (dump || last || stop || stop_signal()) save(saved = done);
-    if (stop_signal() && (!last || validation_due_))
+    if (optimizer_.stopped().item<float>() != 0) return stop_at_nonfinite();
+    if (write_log) log(done, logs);
+    if (check) validate(done, logs);
+    if (dump || last || stop || stop_signal()) save(done);
+    if (stop_signal() && (!last || validation_due_)) {
+      logs.text.append(fmt::format("{}  stopped at step {} on a signal\n", now_in_utc(), done));
       throw Error(fmt::format("stopped at step {} and saved; the same command goes on from there", done), ExitCode(exit_code_of(stop_signal())));
+    }
   }
   if (!buffers_.tokens.defined()) load_batch(0);          // a run that had nothing left to do still counts its tokens
   return {false, config_.steps, tokens(config_.steps), seconds()};
@@ -278,7 +301,7 @@ TrainReport train(Decoder& model, const TrainStream& data, const TrainConfig& co
   keep_freed_memory();
   if (config.deterministic) compute_deterministically();
   const SideStream stream(model.device());
-  return Trainer(model, data, config, folder).run(hooks);
+  return Trainer(model, data, config, folder, hooks).run();
 }
 
 }  // namespace darope

@@ -14,11 +14,12 @@ struct TrainReport {
   double seconds = 0;                       // of training, with those before a resume
 };
 
-// Trains in a run's folder: metrics.jsonl, tb/, checkpoints/. Goes on from the newest checkpoint there, bit for bit as if it had
+// Trains in a run's folder: metrics.jsonl, metrics.eval.jsonl, train.log, tb/, checkpoints/. Goes on from the newest checkpoint there, bit for bit as if it had
 // never stopped. A signal saves and throws; a loss that is not finite saves the last good weights and says so in the report.
 struct TrainHooks {
   std::function<void(int64_t)> on_step = {};          // hears the number of finished steps
   std::function<double()> validate = {};              // the mean loss on validation data; lowest so far: the weights go to best/
+  std::filesystem::path begin_from = {};              // a checkpoint to go on from where the folder has none of its own
 };
 TrainReport train(Decoder& model, const TrainStream& data, const TrainConfig& config, const std::filesystem::path& folder, const TrainHooks& hooks = {});
 

@@ -1,0 +1,105 @@
+"""`darope train --resume` and `--allow-config-change`: where a run begins, and what may be different when it goes on; and the keys
+that a run's logs have."""
+import json
+import math
+import os
+import pathlib
+import shutil
+import subprocess
+
+import pytest
+import yaml
+
+ROOT = pathlib.Path(__file__).parents[2]
+BINARY = os.environ.get("DAROPE_BINARY", str(ROOT / "build" / "darope"))
+SETTINGS = ["checkpoint.dump.every=4", "checkpoint.dump.keep=8", "logging.freq=2", "threads=1", "data.test_examples=4", "data.batch_size=8"]
+
+
+def train(folder, *more, steps=8):
+    command = [BINARY, "train", ROOT / "configs/quick/train.yaml", f"dump_dir={folder}", f"steps={steps}", *SETTINGS, *more]
+    return subprocess.run(command, capture_output=True, text=True)
+
+
+def lines(file):
+    return [json.loads(line) for line in file.read_text().splitlines()]
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("finished") / "run"
+    done = train(folder)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def weights(folder):
+    return (max((folder / "checkpoints").iterdir()) / "model.safetensors").read_bytes()
+
+
+@pytest.mark.parametrize("slash", ["", "/"])
+def test_begin_from_a_checkpoint_of_another_run(tmp_path, finished, slash):
+    checkpoint = sorted((finished / "checkpoints").iterdir())[0]
+    done = train(tmp_path / "other", f"--resume={checkpoint}{slash}")
+    assert done.returncode == 0 and str(checkpoint) in done.stderr, done.stderr
+    assert weights(tmp_path / "other") == weights(finished)
+    assert [line["global_step"] for line in lines(tmp_path / "other" / "metrics.jsonl")] == [6, 8]
+
+
+@pytest.mark.parametrize("path, words", [("nowhere", "nowhere"), (".", "not a")])
+def test_begin_from_what_is_no_checkpoint(tmp_path, path, words):
+    done = train(tmp_path / "run", f"--resume={tmp_path / path}")
+    assert done.returncode == 2 and str(tmp_path / path) in done.stderr and done.stderr.count("\n") == 1, done.stderr
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_checkpoint_of_other_settings_is_refused(tmp_path, finished):
+    checkpoint = sorted((finished / "checkpoints").iterdir())[0]
+    done = train(tmp_path / "run", f"--resume={checkpoint}", "optim.lr=1e-5")
+    assert done.returncode == 2 and "optim.lr" in done.stderr, done.stderr
+    done = train(tmp_path / "run", f"--resume={checkpoint}", "optim.lr=1e-5", "--allow-config-change=optim.lr")
+    assert done.returncode == 0, done.stderr
+    assert weights(tmp_path / "run") != weights(finished)
+
+
+@pytest.mark.parametrize("allowed", ["steps", "data"])
+def test_a_change_needs_leave(tmp_path, finished, allowed):
+    folder = tmp_path / "run"
+    shutil.copytree(finished, folder)
+    refused = train(folder, steps=12)
+    assert refused.returncode == 2 and "steps was 8 and is now 12" in refused.stderr and "--allow-config-change" in refused.stderr
+    again = train(folder, f"--allow-config-change={allowed}", steps=12)
+    if allowed == "data":
+        assert again.returncode == 2 and "steps was 8" in again.stderr
+        return
+    assert again.returncode == 0, again.stderr
+    assert lines(folder / "metrics.jsonl")[-1]["global_step"] == 12
+    assert json.loads((folder / "run.json").read_text())["steps"] == 12
+    assert yaml.safe_load((folder / "config.yaml").read_text())["steps"] == 12
+
+
+def test_leave_for_an_unknown_setting(tmp_path):
+    done = train(tmp_path / "run", "--allow-config-change=optim.lrr")
+    assert done.returncode == 2 and "optim.lrr" in done.stderr and "optim.lr" in done.stderr.replace("optim.lrr", ""), done.stderr
+
+
+def test_print_config_is_the_stored_one(tmp_path, finished):
+    printed = train(tmp_path / "elsewhere", "--print-config")
+    stored = yaml.safe_load((finished / "config.yaml").read_text())
+    assert {**yaml.safe_load(printed.stdout), "dump_dir": ""} == {**stored, "dump_dir": ""}
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_keys_of_the_metrics(finished):
+    config = yaml.safe_load((finished / "config.yaml").read_text())["model"]
+    facts = json.loads((finished / "run.json").read_text())
+    for line in lines(finished / "metrics.jsonl"):
+        # Lingua's count: products with weights outside the embedding, and attention over a causal half
+        length = line["optim/total_tokens"] // line["global_step"] // 8
+        per_token = 6 * (facts["parameters"] - config["vocab_size"] * config["dim"]) + 3.5 * 4 * config["n_layers"] * length * config["dim"] / 2
+        assert math.isclose(line["speed/FLOPS"], line["speed/wps"] * per_token, rel_tol=1e-6)
+        assert 0 <= line["speed/data_load_time"] < line["speed/curr_iter_time"]
+        assert 0 < line["memory/max_reserved_gib"] < 24
+        for layer in range(config["n_layers"]):
+            alpha, coordinate = f"pe/alpha.layer{layer}", f"pe/coordinate.layer{layer}"
+            assert line[alpha + ".min"] <= line[alpha + ".mean"] <= line[alpha + ".max"]
+            assert 0 < line[coordinate + ".entropy"] <= 1 and 0 <= line[coordinate + ".saturated"] <= 1
