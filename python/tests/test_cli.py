@@ -12,7 +12,6 @@ import darope
 
 PROGRAM = os.environ.get("DAROPE_BINARY", str(ROOT / "build" / "darope"))
 PAPER = {"nope": 62.4, "rope": 61.7, "hope": 62.3, "yarn": 62.2, "cope": 4.3, "pope": 43.4, "darope": 59.8}  # ktokens/s, first table
-pytestmark = pytest.mark.skipif("DAROPE_BINARY" not in os.environ and not os.path.exists(PROGRAM), reason=f"{PROGRAM} is not built")
 
 
 def run(*arguments):

@@ -5,6 +5,7 @@ import struct
 import subprocess
 import tarfile
 
+import miditok
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -40,7 +41,6 @@ def unpack(name, folder):
 
 
 def make_tokenizer():
-    miditok = pytest.importorskip("miditok", reason="the original of the tokens")
     return miditok.REMI(miditok.TokenizerConfig(
         pitch_range=(21, 109), beat_res={(0, 4): 8, (4, 12): 4}, num_velocities=32, use_chords=True, use_tempos=True,
         num_tempos=32, tempo_range=(40, 250), special_tokens=["PAD", "BOS", "EOS", "MASK"]))

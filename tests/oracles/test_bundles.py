@@ -5,8 +5,7 @@ import subprocess
 import tarfile
 
 import pytest
-
-zstandard = pytest.importorskip("zstandard", reason="zstandard is not installed")
+import zstandard
 
 from comparison import write_comparison
 from probe import BUILD

@@ -5,12 +5,11 @@ import os
 import pathlib
 import subprocess
 
+import numpy
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = pathlib.Path(os.environ.get("DAROPE_BINARY", ROOT / "build" / "darope"))
-if not PROGRAM.exists():
-    pytest.skip(f"no binary at {PROGRAM}: build it, or set DAROPE_BINARY", allow_module_level=True)
 QUICK = str(ROOT / "configs" / "quick" / "quickstart.yaml")
 # A comparison of seconds: what it finds means nothing, but every part of it runs.
 SMALL = ["steps=4", "model.dim=16", "model.n_layers=1", "model.n_heads=2", "data.test_examples=8"]
@@ -43,7 +42,6 @@ def text_file(folder, name="own.txt"):
 
 
 def ids_file(folder, name):
-    numpy = pytest.importorskip("numpy", reason="numpy is not installed")
     ids = numpy.random.default_rng(1).integers(0, 50, 9000).astype("uint16")
     ids.tofile(folder / name) if name.endswith(".bin") else numpy.save(folder / name, ids)
 

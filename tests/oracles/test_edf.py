@@ -6,11 +6,11 @@ import pathlib
 import subprocess
 
 import numpy as np
+import pyedflib
 import pytest
 
 from shared_data import shared, unpack
 
-pyedflib = pytest.importorskip("pyedflib", reason="reads EDF independently")
 PROBE = pathlib.Path(os.environ.get("DAROPE_BUILD", pathlib.Path(__file__).parents[2] / "build")) / "signal_probe"
 
 

@@ -4,6 +4,8 @@ import json
 
 import numpy as np
 import pytest
+import yaml
+import zstandard
 
 from probe import probe, refusal
 
@@ -53,7 +55,7 @@ def test_jsonl(tmp_path, packing, ascii_only):
     if packing == "jsonl.gz":
         text = gzip.compress(text[:40]) + gzip.compress(text[40:])
     elif packing == "jsonl.zst":
-        text = pytest.importorskip("zstandard", reason="writes .zst").ZstdCompressor().compress(text)
+        text = zstandard.ZstdCompressor().compress(text)
     (tmp_path / f"a.{packing}").write_bytes(text)
     ids, starts = [], []
     for document in DOCUMENTS:
@@ -63,7 +65,6 @@ def test_jsonl(tmp_path, packing, ascii_only):
 
 
 def test_printed_config_means_the_same_to_pyyaml(tmp_path):
-    yaml = pytest.importorskip("yaml", reason="the YAML reader people use")
     (tmp_path / "a.yaml").write_text("")
     printed = probe("config", tmp_path / "a.yaml")
     expected = {"name": "it's: a \"test\" #1", "words": ["yes", "1", "", "é\n", "null", "plain"],
@@ -73,7 +74,6 @@ def test_printed_config_means_the_same_to_pyyaml(tmp_path):
 
 
 def test_config_as_pyyaml_writes_it(tmp_path):
-    yaml = pytest.importorskip("yaml", reason="the YAML writer people use")
     values = {"name": "on", "words": ["a: b", "#", "- x", "'", "\"", "multi\nline", "true"],
               "numbers": [1e-7, 3.0, 2.5e30], "seed": -5, "flag": False}
     for style in (None, False, True):

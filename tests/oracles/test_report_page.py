@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+from selenium import webdriver
 from selenium.webdriver.common.by import By
 
 from comparison import ACCURACY, DATASETS, LOSSES, write_comparison, write_losses

@@ -5,11 +5,10 @@ import struct
 
 import numpy as np
 import pytest
+import safetensors
+from safetensors.numpy import load_file, save_file
 
 from probe import probe, refusal
-
-safetensors = pytest.importorskip("safetensors", reason="the reference writer of safetensors files")
-from safetensors.numpy import load_file, save_file  # noqa: E402
 
 DTYPES = ["uint64", "int64", "float64", "float32", "uint32", "int32", "float16", "uint16", "int16", "int8", "uint8", "bool", "complex64"]
 SHAPES = [(), (1,), (3, 2), (0, 4), (2, 1, 5)]

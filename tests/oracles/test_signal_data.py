@@ -10,6 +10,7 @@ import pathlib
 import subprocess
 
 import numpy as np
+import pyedflib
 import pytest
 
 from shared_data import shared, unpack
@@ -19,9 +20,6 @@ BINARY = pathlib.Path(os.environ.get("DAROPE_BINARY", ROOT / "build" / "darope")
 SPLITS = ("train", "validation", "test")
 SIGNALS = [("EEG Fpz-Cz", 3000), ("EEG Pz-Oz", 3000), ("EOG horizontal", 3000), ("Resp oro-nasal", 30), ("EMG submental", 30),
            ("Temp rectal", 30), ("Event marker", 30)]
-
-if not BINARY.exists():
-    pytest.skip(f"no binary at {BINARY}: build it, or set DAROPE_BINARY", allow_module_level=True)
 
 
 def prepare(kind, source, out, *options):
@@ -73,7 +71,6 @@ def test_bonn(tmp_path):
 
 
 def test_own_edf_files(tmp_path):
-    pyedflib = pytest.importorskip("pyedflib", reason="reads EDF independently")
     source = unpack(shared("data", "eeg", "eegmmidb-S001-R03-R06.tar.xz"), tmp_path / "in")
     samples = {}
     for path in source.rglob("*.edf"):

@@ -2,12 +2,10 @@
 import math
 
 import pytest
+from tensorboard.backend.event_processing import event_accumulator, event_file_loader
+from tensorboard.plugins.hparams import metadata, plugin_data_pb2
 
 from probe import probe
-
-pytest.importorskip("tensorboard", reason="the reader of event files")
-from tensorboard.backend.event_processing import event_accumulator, event_file_loader  # noqa: E402
-from tensorboard.plugins.hparams import metadata, plugin_data_pb2  # noqa: E402
 
 
 @pytest.fixture(scope="module")
