@@ -93,6 +93,17 @@ std::string rule_in_words(const Summary& summary) {
       margin, 100 * margin, summary.reference, summary.options.paper_family ? "the paper's four baselines" : "all baselines shown");
 }
 
+std::string options_in_words(const Variants& variants) {
+  std::map<std::string, std::vector<std::string>> datasets;   // by what was typed
+  for (const auto& [dataset, typed] : variants.by_dataset) datasets[typed].push_back(dataset);
+  std::vector<std::string> parts;
+  for (const auto& [typed, where] : datasets) {
+    const std::string with = typed == variants.encoding ? "without options" : "with " + typed.substr(variants.encoding.size() + 1);
+    parts.push_back(fmt::format("{} on {}", with, and_list(where)));
+  }
+  return fmt::format("{} was run {}.", variants.encoding, and_list(parts));
+}
+
 std::string terminal_table(const Summary& summary) {
   size_t first = 12;
   for (const Dataset& dataset : summary.datasets) first = std::max(first, dataset.name.size() + 2);
@@ -119,6 +130,7 @@ std::string terminal_table(const Summary& summary) {
       std::any_of(summary.overall.begin(), summary.overall.end(), [](const Overall& o) { return !o.not_learned.empty(); });
   if (unlearned) text += "* not learned by any encoding, kept out of ranks and verdict\n";
   for (const Overall& overall : summary.overall) text += printable(headline(overall, summary)) + '\n';
+  for (const Variants& each : summary.variants) text += printable(options_in_words(each)) + '\n';
   for (const std::string& note : summary.notes) text += "Note: " + printable(note) + '\n';
   return text;
 }
