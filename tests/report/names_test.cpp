@@ -145,5 +145,29 @@ TEST(Names, TheReportSaysWhichOptionsWereUsedWhere) {
   expect_contains(part(alone, "Ranking"), "pope:delta_init=uniform");
 }
 
+// Figure seqmodel and its text, whatever options ours had.
+TEST(Names, ThePapersNumbersStandBesideEveryVariant) {
+  const Comparison c;
+  rank(c, "genome", {"pope:delta_init=uniform", "darope", "hope", "nope"});
+  rank(c, "maestro", {"pope", "darope:slow_bands=16", "hope", "nope"});
+  const Scratch out;
+  write_report(out.path(), {c.path()});
+  const std::string page = read_file(out / "report.html"), beside = part(page, "Beside the paper");
+  const auto row = [&](const std::string& dataset, const std::string& encoding) {
+    const size_t at = beside.find("<th scope='row'>" + dataset + "</th><td>" + encoding + "</td>");
+    return at == std::string::npos ? "" : beside.substr(at, beside.find("</tr>", at) - at);
+  };
+  expect_contains(row("genome", "pope"), "4.3127");
+  expect_contains(row("genome", "nope"), "4.3494");
+  expect_contains(row("maestro", "darope"), "1.4180");
+  expect_contains(beside, "tuned hyperparameters with RoPE-10k");
+  expect_contains(part(page, "Test loss"), "not re-tuned for any");
+  expect_contains(part(page, "Ranking"), "standard error across them");
+  const Comparison one;
+  rank(one, "genome", {"pope:delta_init=uniform", "darope"});
+  write_report(out.path(), {one.path()});
+  expect_contains(part(read_file(out / "report.html"), "Beside the paper"), "4.3127");
+}
+
 }  // namespace
 }  // namespace darope::report
