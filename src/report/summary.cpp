@@ -72,6 +72,17 @@ std::vector<Cost> costs(const Gathered& all) {
   return result;
 }
 
+// A dataset's largest model stands for its size: encodings differ by little, datasets may by much.
+void add_sizes(const Gathered& all, Summary& summary) {
+  std::map<std::string, int64_t> sizes;
+  for (const Run& run : all.runs)
+    if (run.parameters > 0) sizes[run.dataset] = std::max(sizes[run.dataset], run.parameters);
+  for (const auto& [dataset, size] : sizes) {
+    summary.parameters = std::max(summary.parameters, size);
+    summary.least_parameters = summary.least_parameters == 0 ? size : std::min(summary.least_parameters, size);
+  }
+}
+
 }  // namespace
 
 const AtLength* Dataset::at(double x) const {
@@ -106,7 +117,7 @@ Summary summarise(const Gathered& all, const Options& options) {
   summary.seeds = all.seeds;
   summary.variants = all.variants;
   summary.notes = all.notes;
-  for (const Run& run : all.runs) summary.parameters = std::max(summary.parameters, run.parameters);
+  add_sizes(all, summary);
   for (const std::string& name : all.datasets) summary.datasets.push_back(summarise_dataset(all, name, summary));
   std::set<double> lengths;
   for (const Dataset& dataset : summary.datasets)

@@ -110,7 +110,7 @@ struct Summary {
   std::vector<Cost> costs;
   std::vector<Variants> variants;                  // encodings with other options on other datasets
   std::vector<std::string> notes;
-  int64_t parameters = 0;                          // of the largest model
+  int64_t parameters = 0, least_parameters = 0;    // of the largest model, and of the dataset whose largest is the smallest
 };
 
 Summary summarise(const Gathered& all, const Options& options);

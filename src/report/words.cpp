@@ -1,6 +1,7 @@
 #include "report/words.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -59,7 +60,8 @@ std::string best_on(const Overall& overall, const Summary& summary) {
 std::string setting_in_words(const Summary& summary) {
   std::string text = fmt::format("{} on {} with {} each", plural(summary.encodings.size(), "encoding"),
                                  plural(summary.datasets.size(), "dataset"), plural(summary.seeds.size(), "seed"));
-  if (summary.parameters > 0) text += fmt::format(", models of {} parameters", count_text(double(summary.parameters)));
+  const std::string least = count_text(double(summary.least_parameters)), most = count_text(double(summary.parameters));
+  if (summary.parameters > 0) text += fmt::format(", models of {} parameters", least == most ? most : least + " to " + most);
   text += ".";
   if (small(summary)) text += " Everything below holds at this size; a larger model or a longer training can turn the order round.";
   return text;
@@ -101,7 +103,7 @@ std::string options_in_words(const Variants& variants) {
     const std::string with = typed == variants.encoding ? "without options" : "with " + typed.substr(variants.encoding.size() + 1);
     parts.push_back(fmt::format("{} on {}", with, and_list(where)));
   }
-  return fmt::format("{} was run {}.", variants.encoding, and_list(parts));
+  return fmt::format("{} was run {}.", variants.encoding, fmt::join(parts, ", "));
 }
 
 std::string terminal_table(const Summary& summary) {

@@ -125,15 +125,15 @@ TEST(Names, TheReportSaysWhichOptionsWereUsedWhere) {
   const Paper paper;
   const Scratch out;
   const Summary s = write_report(out.path(), paper.paths());
-  const std::string words = "pope was run without options on sleep-edf and with delta_init=uniform on jsb and maestro.";
+  const std::string words = "pope was run without options on sleep-edf, with delta_init=uniform on jsb and maestro.";
   const std::string page = read_file(out / "report.html"), run = part(page, "What was run");
   expect_contains(run, words);
-  expect_contains(run, "darope was run without options on jsb and sleep-edf and with slow_bands=16 on maestro.");
+  expect_contains(run, "darope was run without options on jsb and sleep-edf, with slow_bands=16 on maestro.");
   expect_contains(run, "<td>darope:slow_bands=16</td>");
   expect_contains(terminal_table(s), words);
   const Json results = parse_json(read_file(out / "results.json"), "results.json");
-  EXPECT_EQ(results["variants"][0], (Json{{"encoding", "darope"},
-                                          {"by_dataset", {{"jsb", "darope"}, {"maestro", "darope:slow_bands=16"}, {"sleep-edf", "darope"}}}}));
+  const Json by_dataset{{"jsb", "darope"}, {"maestro", "darope:slow_bands=16"}, {"sleep-edf", "darope"}};
+  EXPECT_EQ(results["variants"][0], (Json{{"encoding", "darope"}, {"by_dataset", by_dataset}}));
   const auto of_maestro = std::find_if(results["runs"].begin(), results["runs"].end(), [](const Json& each) {
     return each["dataset"] == "maestro" && each["encoding"] == "darope";
   });

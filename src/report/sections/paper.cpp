@@ -41,8 +41,9 @@ std::string numbers_table(const Summary& summary) {
   if (rows.empty()) return "";
   std::string head;
   for (const char* title : {"dataset", "encoding", "here", "paper", "here minus paper"}) head += heading_cell(title);
-  return fmt::format("<p class='fine'>From the paper: {}. They hold for its models and budgets, which are those of configs/paper. The paper "
-                     "tuned hyperparameters with RoPE-10k and then swept DaRoPE once more; here none was re-tuned for any encoding.</p>",
+  return fmt::format("<p class='fine'>From the paper: {}. They hold for its models and budgets, which are those of configs/paper. "
+                     "The paper tuned hyperparameters with RoPE-10k and then gave DaRoPE a small sweep of its own; here none was "
+                     "re-tuned for any encoding.</p>",
                      escape(paper().at("numbers_source").get<std::string>())) +
          table(head, rows);
 }
