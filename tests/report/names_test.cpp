@@ -41,7 +41,7 @@ std::string part(const std::string& page, const std::string& title) {
 TEST(Names, OtherOptionsOnOtherDatasetsAreOneEncoding) {
   const Paper paper;
   const Gathered all = gather(paper.paths());
-  EXPECT_EQ(all.encodings, (Names{"darope", "hope", "nope", "pope", "rope-10k"}));
+  ASSERT_EQ(all.encodings, (Names{"darope", "hope", "nope", "pope", "rope-10k"}));
   EXPECT_TRUE(all.notes.empty());   // none is missing anywhere
   EXPECT_EQ(all.find("maestro", "darope", 1)->typed, "darope:slow_bands=16");
   EXPECT_EQ(all.find("sleep-edf", "darope", 1)->typed, "darope");
@@ -54,6 +54,7 @@ TEST(Names, OtherOptionsOnOtherDatasetsAreOneEncoding) {
 
 TEST(Names, MeanRanksAreOverAllDatasets) {
   const Summary s = Paper().summary();
+  ASSERT_EQ(s.encodings.size(), 5u);
   ASSERT_EQ(s.rankings.size(), 1u);
   EXPECT_EQ(s.rankings[0].datasets, (Names{"jsb", "maestro", "sleep-edf"}));
   const auto expect = [&](size_t e, double mean, double error) {
@@ -90,7 +91,7 @@ TEST(Names, SeveralOfOneNameOnADatasetKeepTheirOptions) {
   rank(c, "jsb", {"rope:base=10000", "rope:base=500000", "darope"});
   rank(c, "maestro", {"rope:base=500000", "darope:slow_bands=16"});   // its only rope is one of the two
   const Gathered all = gather({c.path()});
-  EXPECT_EQ(all.encodings, (Names{"darope", "rope:base=10000", "rope:base=500000"}));
+  ASSERT_EQ(all.encodings, (Names{"darope", "rope:base=10000", "rope:base=500000"}));
   EXPECT_TRUE(all.find("maestro", "rope:base=500000", 0));
   EXPECT_EQ(all.find("maestro", "darope", 0)->typed, "darope:slow_bands=16");
   EXPECT_EQ(all.notes, Names{"rope:base=10000 was not run on maestro."});
@@ -100,6 +101,7 @@ TEST(Names, AMissingEncodingLeavesItsDatasetOutOfRanks) {
   Paper paper;
   for (int64_t seed = 0; seed < 2; ++seed) remove_tree(paper.sleep.folder("sleep-edf", "hope", seed));
   const Summary s = paper.summary();
+  ASSERT_EQ(s.encodings.size(), 5u);
   EXPECT_EQ(s.notes, Names{"hope was not run on sleep-edf."});
   EXPECT_EQ(s.rankings.at(0).datasets, (Names{"jsb", "maestro"}));
   EXPECT_DOUBLE_EQ(s.rankings[0].ranks[3].mean, 1.5);                          // pope: 2, 1
@@ -133,6 +135,7 @@ TEST(Names, TheReportSaysWhichOptionsWereUsedWhere) {
   expect_contains(terminal_table(s), words);
   const Json results = parse_json(read_file(out / "results.json"), "results.json");
   const Json by_dataset{{"jsb", "darope"}, {"maestro", "darope:slow_bands=16"}, {"sleep-edf", "darope"}};
+  ASSERT_EQ(results["variants"].size(), 2u);
   EXPECT_EQ(results["variants"][0], (Json{{"encoding", "darope"}, {"by_dataset", by_dataset}}));
   const auto of_maestro = std::find_if(results["runs"].begin(), results["runs"].end(), [](const Json& each) {
     return each["dataset"] == "maestro" && each["encoding"] == "darope";
