@@ -64,6 +64,35 @@ void refuse_mismatches(const std::vector<Run>& runs) {
   }
 }
 
+// What was typed of names that a dataset holds more than once: only options tell those apart.
+std::set<std::string> ambiguous(const std::vector<Run>& runs) {
+  std::map<std::pair<std::string, std::string>, std::set<std::string>> namesakes;   // by dataset and name without options
+  for (const Run& run : runs) namesakes[{run.dataset, without_options(run.typed)}].insert(run.typed);
+  std::set<std::string> found;
+  for (const auto& [where, typed] : namesakes)
+    if (typed.size() > 1) found.insert(typed.begin(), typed.end());
+  return found;
+}
+
+// Gives runs the names their datasets are joined by. What is ambiguous on one dataset keeps its options on all.
+void name_encodings(Gathered& all) {
+  const std::set<std::string> keep = ambiguous(all.runs);
+  std::map<std::string, std::map<std::string, std::string>> joined;                 // what was typed, by name, then by dataset
+  for (Run& run : all.runs) {
+    run.encoding = keep.contains(run.typed) ? run.typed : without_options(run.typed);
+    joined[run.encoding][run.dataset] = run.typed;
+  }
+  for (const auto& [name, by_dataset] : joined) {
+    const std::string& first = by_dataset.begin()->second;
+    if (std::any_of(by_dataset.begin(), by_dataset.end(), [&](const auto& each) { return each.second != first; })) {
+      all.variants.push_back({name, by_dataset});
+      continue;
+    }
+    for (Run& run : all.runs)
+      if (run.encoding == name) run.encoding = first;
+  }
+}
+
 // The place of the longest name in `order` that is the encoding's, or that it goes on from with options or a '-'.
 size_t place_in(const std::vector<std::string>& order, const std::string& encoding) {
   size_t place = order.size(), longest = 0;
@@ -104,6 +133,8 @@ const Run* Gathered::find(const std::string& dataset, const std::string& encodin
   return found == runs.end() ? nullptr : &*found;
 }
 
+std::string without_options(const std::string& encoding) { return encoding.substr(0, encoding.find(':')); }
+
 Gathered gather(const std::vector<std::filesystem::path>& comparisons, const std::vector<std::string>& order) {
   Gathered all;
   all.sources = comparisons;
@@ -114,6 +145,7 @@ Gathered gather(const std::vector<std::filesystem::path>& comparisons, const std
              });
   if (all.runs.empty())
     throw Error(fmt::format("{}: no finished run to report on", comparisons.empty() ? "no folder" : comparisons.front().string()));
+  name_encodings(all);
   all.datasets = distinct(all.runs, &Run::dataset);
   all.encodings = distinct(all.runs, &Run::encoding);
   std::stable_sort(all.encodings.begin(), all.encodings.end(),

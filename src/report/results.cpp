@@ -98,8 +98,10 @@ ordered_json to_json(const Cost& cost) {
           {"tokens_per_second", cost.tokens_per_second}, {"peak_memory_bytes", cost.peak_memory_bytes}};
 }
 
+ordered_json to_json(const Variants& variants) { return {{"encoding", variants.encoding}, {"by_dataset", variants.by_dataset}}; }
+
 ordered_json to_json(const Run& run) {
-  return {{"folder", run.folder.string()}, {"dataset", run.dataset}, {"encoding", run.encoding}, {"seed", run.seed},
+  return {{"folder", run.folder.string()}, {"dataset", run.dataset}, {"encoding", run.encoding}, {"typed", run.typed}, {"seed", run.seed},
           {"status", run.diverged ? "diverged" : "finished"}, {"steps", run.steps}, {"tokens", run.tokens}, {"parameters", run.parameters},
           {"seconds", run.seconds}, {"tokens_per_second", run.tokens_per_second}, {"peak_memory_bytes", run.peak_memory_bytes},
           {"shared_init", run.shared_init}, {"data_order", run.data_order}, {"config_without_encoding", run.config_without_encoding},
@@ -133,6 +135,7 @@ ordered_json results_json(const Summary& s, const Gathered& all) {
   };
   return {{"schema", kResultsSchema}, {"reference", s.reference}, {"margin", margin}, {"alpha", stats::kAlpha},
           {"holm_over", s.options.paper_family ? "paper" : "all"}, {"encodings", s.encodings}, {"seeds", s.seeds}, {"lengths", s.lengths},
+          {"variants", list(s.variants, [](const Variants& v) { return to_json(v); })},
           {"overall", list(s.overall, [&](const Overall& o) { return to_json(o, margin); })},
           {"rankings", list(s.rankings, [&](const Ranking& r) { return to_json(r, s.encodings); })},
           {"aggregates", list(s.aggregates, [](const Aggregate& a) { return to_json(a); })},

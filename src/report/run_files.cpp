@@ -23,7 +23,7 @@ Run read_facts(const std::string& text, const std::string& where) {
     throw Error(fmt::format("{}: schema {} is not the {} this version reads", where, schema, kRunSchema));
   Run run;
   run.dataset = need<std::string>(json, "dataset", where);
-  run.encoding = need<std::string>(json, "encoding", where);
+  run.typed = run.encoding = need<std::string>(json, "encoding", where);
   run.seed = need<int64_t>(json, "seed", where);
   const auto status = need<std::string>(json, "status", where);
   if (status != "finished" && status != "diverged")

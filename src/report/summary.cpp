@@ -12,24 +12,30 @@
 namespace darope::report {
 namespace {
 
-std::string base_name(const std::string& encoding) { return encoding.substr(0, encoding.find(':')); }
+// The encoding that was asked for: by its name in this report, as it was typed for a dataset, or without options where only one fits.
+std::string find_reference(const Gathered& all, const std::string& asked) {
+  for (const std::string& encoding : all.encodings)
+    if (encoding == asked) return encoding;
+  for (const Run& run : all.runs)
+    if (run.typed == asked) return run.encoding;
+  const auto fits = [&](const std::string& encoding) { return without_options(encoding) == asked; };
+  if (std::count_if(all.encodings.begin(), all.encodings.end(), fits) != 1) throw Error(unknown_name("reference", asked, all.encodings));
+  return *std::find_if(all.encodings.begin(), all.encodings.end(), fits);
+}
 
 std::string choose_reference(const Gathered& all, const std::string& asked) {
-  const auto known = [&](const std::string& name) {
-    return std::find(all.encodings.begin(), all.encodings.end(), name) != all.encodings.end();
-  };
-  if (!asked.empty() && !known(asked)) throw Error(unknown_name("reference", asked, all.encodings));
-  if (!asked.empty()) return asked;
-  if (known("darope")) return "darope";
+  if (!asked.empty()) return find_reference(all, asked);
+  const auto plain = std::find(all.encodings.begin(), all.encodings.end(), "darope");
+  if (plain != all.encodings.end()) return *plain;
   const auto variant =
-      std::find_if(all.encodings.begin(), all.encodings.end(), [](const std::string& e) { return base_name(e) == "darope"; });
+      std::find_if(all.encodings.begin(), all.encodings.end(), [](const std::string& e) { return without_options(e) == "darope"; });
   return variant == all.encodings.end() ? all.encodings.front() : *variant;
 }
 
 bool is_rope_10k(const std::string& encoding) {
-  if (base_name(encoding) == "rope-10k") return true;
+  if (without_options(encoding) == "rope-10k") return true;
   const size_t base = encoding.find("base=");
-  return base_name(encoding) == "rope" && base != std::string::npos && std::strtod(encoding.c_str() + base + 5, nullptr) == 10'000;
+  return without_options(encoding) == "rope" && base != std::string::npos && std::strtod(encoding.c_str() + base + 5, nullptr) == 10'000;
 }
 
 // The paper tests against RoPE at base 10,000, NoPE, HoPE and PoPE.
@@ -42,7 +48,7 @@ std::vector<std::string> paper_baselines(const std::vector<std::string>& encodin
     else missing += (missing.empty() ? "" : ", ") + std::string(what);
   };
   choose("rope:base=10000", is_rope_10k);
-  for (const char* name : {"nope", "hope", "pope"}) choose(name, [&](const std::string& e) { return base_name(e) == name; });
+  for (const char* name : {"nope", "hope", "pope"}) choose(name, [&](const std::string& e) { return without_options(e) == name; });
   if (!missing.empty()) throw Error("the paper's family of four baselines is not complete here: no run of " + missing);
   return chosen;
 }
@@ -64,6 +70,17 @@ std::vector<Cost> costs(const Gathered& all) {
     result.push_back(cost);
   }
   return result;
+}
+
+// A dataset's largest model stands for its size: encodings differ by little, datasets may by much.
+void add_sizes(const Gathered& all, Summary& summary) {
+  std::map<std::string, int64_t> sizes;
+  for (const Run& run : all.runs)
+    if (run.parameters > 0) sizes[run.dataset] = std::max(sizes[run.dataset], run.parameters);
+  for (const auto& [dataset, size] : sizes) {
+    summary.parameters = std::max(summary.parameters, size);
+    summary.least_parameters = summary.least_parameters == 0 ? size : std::min(summary.least_parameters, size);
+  }
 }
 
 }  // namespace
@@ -98,8 +115,9 @@ Summary summarise(const Gathered& all, const Options& options) {
   summary.reference = choose_reference(all, options.reference);
   summary.encodings = all.encodings;
   summary.seeds = all.seeds;
+  summary.variants = all.variants;
   summary.notes = all.notes;
-  for (const Run& run : all.runs) summary.parameters = std::max(summary.parameters, run.parameters);
+  add_sizes(all, summary);
   for (const std::string& name : all.datasets) summary.datasets.push_back(summarise_dataset(all, name, summary));
   std::set<double> lengths;
   for (const Dataset& dataset : summary.datasets)

@@ -6,7 +6,7 @@
 namespace darope::report {
 
 struct Options {
-  std::string reference;         // "": darope where it was run, else the first encoding
+  std::string reference;         // with options or, where that is clear, without; "": darope where it was run, else the first encoding
   double margin = 0.01;          // a smaller difference does not matter to the reader, in units of the score
   bool paper_family = false;     // Holm over the paper's four baselines instead of all that were run
   std::vector<std::string> order = {};   // of encodings, as gather() takes it
@@ -108,8 +108,9 @@ struct Summary {
   std::vector<Ranking> rankings;
   std::vector<Gap> gaps;
   std::vector<Cost> costs;
+  std::vector<Variants> variants;                  // encodings with other options on other datasets
   std::vector<std::string> notes;
-  int64_t parameters = 0;                          // of the largest model
+  int64_t parameters = 0, least_parameters = 0;    // of the largest model, and of the dataset whose largest is the smallest
 };
 
 Summary summarise(const Gathered& all, const Options& options);

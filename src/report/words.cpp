@@ -1,6 +1,7 @@
 #include "report/words.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -59,7 +60,8 @@ std::string best_on(const Overall& overall, const Summary& summary) {
 std::string setting_in_words(const Summary& summary) {
   std::string text = fmt::format("{} on {} with {} each", plural(summary.encodings.size(), "encoding"),
                                  plural(summary.datasets.size(), "dataset"), plural(summary.seeds.size(), "seed"));
-  if (summary.parameters > 0) text += fmt::format(", models of {} parameters", count_text(double(summary.parameters)));
+  const std::string least = count_text(double(summary.least_parameters)), most = count_text(double(summary.parameters));
+  if (summary.parameters > 0) text += fmt::format(", models of {} parameters", least == most ? most : least + " to " + most);
   text += ".";
   if (small(summary)) text += " Everything below holds at this size; a larger model or a longer training can turn the order round.";
   return text;
@@ -93,6 +95,17 @@ std::string rule_in_words(const Summary& summary) {
       margin, 100 * margin, summary.reference, summary.options.paper_family ? "the paper's four baselines" : "all baselines shown");
 }
 
+std::string options_in_words(const Variants& variants) {
+  std::map<std::string, std::vector<std::string>> datasets;   // by what was typed
+  for (const auto& [dataset, typed] : variants.by_dataset) datasets[typed].push_back(dataset);
+  std::vector<std::string> parts;
+  for (const auto& [typed, where] : datasets) {
+    const std::string with = typed == variants.encoding ? "without options" : "with " + typed.substr(variants.encoding.size() + 1);
+    parts.push_back(fmt::format("{} on {}", with, and_list(where)));
+  }
+  return fmt::format("{} was run {}.", variants.encoding, fmt::join(parts, ", "));
+}
+
 std::string terminal_table(const Summary& summary) {
   size_t first = 12;
   for (const Dataset& dataset : summary.datasets) first = std::max(first, dataset.name.size() + 2);
@@ -119,6 +132,7 @@ std::string terminal_table(const Summary& summary) {
       std::any_of(summary.overall.begin(), summary.overall.end(), [](const Overall& o) { return !o.not_learned.empty(); });
   if (unlearned) text += "* not learned by any encoding, kept out of ranks and verdict\n";
   for (const Overall& overall : summary.overall) text += printable(headline(overall, summary)) + '\n';
+  for (const Variants& each : summary.variants) text += printable(options_in_words(each)) + '\n';
   for (const std::string& note : summary.notes) text += "Note: " + printable(note) + '\n';
   return text;
 }

@@ -131,5 +131,14 @@ TEST(Words, SayWhoLeadsAndWhatIsOpen) {
   EXPECT_EQ(terminal_table(large).find("this size"), std::string::npos);
 }
 
+TEST(Words, SayHowFarTheModelsOfDatasetsDiffer) {
+  const Comparison c;
+  plant(c, "copy");
+  c.add("copy", "pope", 0, "token_accuracy", {1, 2}, planted, {{"parameters", 990}});   // an encoding's own share is no other size
+  expect_contains(setting_in_words(summarise(gather({c.path()}), {})), "models of 1000 parameters");
+  plant(c, "sort", planted, {{"parameters", 2'000'000}});
+  expect_contains(setting_in_words(summarise(gather({c.path()}), {})), "models of 1000 to 2 million parameters");
+}
+
 }  // namespace
 }  // namespace darope::report

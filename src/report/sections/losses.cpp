@@ -82,7 +82,8 @@ std::string losses_section(const Summary& summary, const Gathered&) {
   if (blocks.empty()) return "";
   return fmt::format(
              "<p>Test loss in nats per token ± its 95 % within-example half-width (Cousineau-Morey). Against {}, by Holm-adjusted p: "
-             "▲ better, ▼ worse, * below 0.05, ** 0.01, *** 0.001. A bar with a ragged end goes on beyond the axis.</p>",
+             "▲ better, ▼ worse, * below 0.05, ** 0.01, *** 0.001. A bar with a ragged end goes on beyond the axis. "
+             "All encodings share a dataset's hyperparameters, which were not re-tuned for any of them.</p>",
              escape(summary.reference)) + blocks;
 }
 

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "report/sections/sections.h"
+#include "report/words.h"
 
 namespace darope::report {
 namespace {
@@ -28,7 +29,7 @@ std::string run_row(const Run& run, const Summary& summary) {
   };
   return fmt::format(
       "<tr {}><th scope='row'>{}</th><td>{}</td>{}<td>{}</td>{}{}{}{}{}<td><code class='command'>{}</code></td></tr>",
-      of_encoding(index_of(summary, run.encoding)), escape(run.dataset), escape(run.encoding),
+      of_encoding(index_of(summary, run.encoding)), escape(run.dataset), escape(run.typed),
       number_cell(fmt::to_string(run.seed), double(run.seed)), run.diverged ? "<span class='badge worse'>▼ diverged</span>" : "finished",
       number_cell(fmt::to_string(run.steps), double(run.steps)), number_cell(count_text(double(run.tokens)), double(run.tokens)),
       hash(run.shared_init), hash(run.data_order), hash(run.config_without_encoding), escape(command(run)));
@@ -54,6 +55,12 @@ std::string facts(const Gathered& all) {
   return html + "</dl>";
 }
 
+std::string differing_options(const Summary& summary) {
+  std::string items;
+  for (const Variants& each : summary.variants) items += fmt::format("<li>{}</li>", escape(options_in_words(each)));
+  return items.empty() ? "" : fmt::format("<h3>Options that differ between datasets</h3><ul class='notes'>{}</ul>", items);
+}
+
 std::string configs(const Gathered& all) {
   std::string html;
   for (const std::string& dataset : all.datasets) {
@@ -61,7 +68,7 @@ std::string configs(const Gathered& all) {
         std::find_if(all.runs.begin(), all.runs.end(), [&](const Run& r) { return r.dataset == dataset && !r.config.empty(); });
     if (run != all.runs.end())
       html += fmt::format("<details><summary>Config on {} ({}, seed {})</summary><pre>{}</pre></details>", escape(dataset),
-                          escape(run->encoding), run->seed, escape(run->config));
+                          escape(run->typed), run->seed, escape(run->config));
   }
   return html;
 }
@@ -78,6 +85,7 @@ std::string provenance_section(const Summary& summary, const Gathered& all) {
   return facts(all) +
          "<p>Runs of one dataset and seed begin from the same shared weights, see the same data in the same order and differ in nothing "
          "but the encoding: their hashes are equal, or there would be no report. Hover a hash for all of it.</p>" +
+         differing_options(summary) +
          configs(all) +
          fmt::format("<details><summary>All {} runs, and how to reproduce each</summary>{}</details>", all.runs.size(), table(head, rows));
 }

@@ -59,7 +59,7 @@ std::string gap_table(const Summary& summary, double x) {
 }  // namespace
 
 std::string ranking_section(const Summary& summary, const Gathered&) {
-  std::string html = "<p>Mean rank over learned datasets (1 is best) ± its standard error. ";
+  std::string html = "<p>Mean rank over learned datasets that have every encoding (1 is best) ± its standard error across them. ";
   if (!summary.aggregates.empty())
     html += "Then chance-normalised accuracy in % (0 is guessing, 100 is perfect): a plain mean over as many datasets as stand in brackets, "
             "learned or not, ± the spread that seeds give it. ";

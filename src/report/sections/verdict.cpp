@@ -85,7 +85,7 @@ std::string left_out(const Summary& summary) {
   std::string items = by_length(summary, "Not learned by any encoding, and kept out", &Overall::not_learned) +
                       by_length(summary, "Not compared because of a diverged run", &Overall::diverged);
   for (const std::string& note : summary.notes) items += fmt::format("<li>{}</li>", escape(note));
-  return items.empty() ? "" : fmt::format("<h3>Left out</h3><ul class='notes'>{}</ul>", items);
+  return items.empty() ? "" : fmt::format("<h3>Left out, and other notes</h3><ul class='notes'>{}</ul>", items);
 }
 
 // The leader's name stands out.
