@@ -6,13 +6,11 @@
 #include <ATen/ops/dropout.h>
 #include <ATen/ops/embedding.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/gelu.h>
-#include <ATen/ops/linear.h>
-#include <ATen/ops/silu.h>
 #include <fmt/format.h>
 
 #include "base/error.h"
 #include "ops/norm.h"
+#include "ops/products.h"
 
 namespace darope {
 namespace {
@@ -41,7 +39,7 @@ std::vector<Tensor> Decoder::learned(const Plan::Layer& layer) const {
 
 Tensor Decoder::attention(const Plan::Layer& layer, const Tensor& x, const Tensor& positions, bool training, Cache* cache) const {
   const int64_t heads = config_.n_heads, kv = config_.kv_heads();
-  const Tensor qkv = at::linear(x, w(layer.qkv)).unflatten(-1, {heads + 2 * kv, config_.head_dim()});
+  const Tensor qkv = product(x, w(layer.qkv)).unflatten(-1, {heads + 2 * kv, config_.head_dim()});
   const std::vector<Tensor> parts = qkv.split_with_sizes({heads, kv, kv}, 2);
   const std::vector<Tensor> own = learned(layer);
   auto [q, k] = layer.encoding->encode(own, parts[0], parts[1], x, positions);
@@ -55,10 +53,7 @@ Tensor Decoder::attention(const Plan::Layer& layer, const Tensor& x, const Tenso
 }
 
 Tensor Decoder::mlp(const Plan::Layer& layer, const Tensor& x) const {
-  const Tensor up = at::linear(x, w(layer.up));
-  if (!config_.lingua()) return at::linear(at::gelu(up), w(layer.down));
-  const std::vector<Tensor> gate_up = up.split(config_.hidden(), -1);
-  return at::linear(at::silu(gate_up[0]) * gate_up[1], w(layer.down));
+  return config_.lingua() ? swiglu_mlp(x, w(layer.up), w(layer.down)) : gelu_mlp(x, w(layer.up), w(layer.down));
 }
 
 Tensor Decoder::hidden(const Tensor& tokens, const Tensor& rows, bool training, Cache* cache, const Watch& watch) const {
@@ -79,7 +74,7 @@ Tensor Decoder::hidden(const Tensor& tokens, const Tensor& rows, bool training, 
       mixed = mixed.flatten(0, 1), x = x.flatten(0, 1);
       if (rows.defined()) mixed = mixed.index_select(0, rows), x = x.index_select(0, rows);
     }
-    add(at::linear(mixed, w(layer.out)), layer.mlp_norm);
+    add(product(mixed, w(layer.out)), layer.mlp_norm);
     add(mlp(layer, normed), last ? plan_.norm : plan_.layers[i + 1].attention_norm);
   }
   if (cache) cache->length += tokens.size(1);
@@ -87,7 +82,7 @@ Tensor Decoder::hidden(const Tensor& tokens, const Tensor& rows, bool training, 
 }
 
 Tensor Decoder::logits(const Tensor& hidden) const {
-  return at::linear(hidden, w(plan_.head)).to(weights_.flat().scalar_type());
+  return product(hidden, w(plan_.head)).to(weights_.flat().scalar_type());
 }
 
 Tensor Decoder::nll(const Batch& batch, bool training) const {

@@ -1,0 +1,89 @@
+#include "ops/products.h"
+
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/gelu.h>
+#include <ATen/ops/gelu_backward.h>
+#include <ATen/ops/mm.h>
+#include <ATen/ops/mul.h>
+#include <ATen/ops/silu.h>
+#include <ATen/ops/silu_backward.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+namespace darope {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+using Kernels = at::AutoDispatchBelowADInplaceOrView;          // straight to the kernels: these nodes know their gradients
+
+Tensor rows_of(const Tensor& x) { return x.reshape({-1, x.size(-1)}); }
+
+Tensor like(const Tensor& rows, at::IntArrayRef shape) {
+  std::vector<int64_t> sizes = shape.vec();
+  sizes.back() = rows.size(-1);
+  return rows.view(sizes);
+}
+
+class Product : public torch::autograd::Function<Product> {
+ public:
+  static Tensor forward(AutogradContext* context, const Tensor& x, const Tensor& weight) {
+    const Kernels below;
+    const Tensor rows = rows_of(x);
+    context->save_for_backward({rows, weight});
+    return like(at::mm(rows, weight.t()), x.sizes());
+  }
+  static variable_list backward(AutogradContext* context, const variable_list& grads) {
+    const Kernels below;
+    const variable_list saved = context->get_saved_variables();
+    const Tensor g = rows_of(grads[0]);
+    return {like(at::mm(g, saved[1]), grads[0].sizes()), at::mm(g.t(), saved[0])};
+  }
+};
+
+struct Gelu {
+  static Tensor forward(const Tensor& h) { return at::gelu(h); }
+  static Tensor backward(const Tensor& da, const Tensor& h) { return at::gelu_backward(da, h); }
+};
+
+struct SwiGlu {
+  static Tensor forward(const Tensor& h) {
+    const auto halves = h.chunk(2, -1);
+    return at::silu(halves[0]).mul_(halves[1]);
+  }
+  static Tensor backward(Tensor& da, const Tensor& h) {
+    const auto halves = h.chunk(2, -1);
+    const Tensor dh = at::empty_like(h);
+    auto to = dh.chunk(2, -1);
+    at::mul_out(to[1], da, at::silu(halves[0]));
+    at::silu_backward_out(to[0], da.mul_(halves[1]), halves[0]);
+    return dh;
+  }
+};
+
+template <class Activation> class Mlp : public torch::autograd::Function<Mlp<Activation>> {
+ public:
+  static Tensor forward(AutogradContext* context, const Tensor& x, const Tensor& up, const Tensor& down) {
+    const Kernels below;
+    const Tensor rows = rows_of(x), h = at::mm(rows, up.t()), a = Activation::forward(h);
+    context->save_for_backward({rows, up, h, a, down});
+    return like(at::mm(a, down.t()), x.sizes());
+  }
+  static variable_list backward(AutogradContext* context, const variable_list& grads) {
+    const Kernels below;
+    const variable_list saved = context->get_saved_variables();
+    const Tensor &rows = saved[0], &up = saved[1], &h = saved[2], &a = saved[3], &down = saved[4];
+    const Tensor g = rows_of(grads[0]), ddown = at::mm(g.t(), a);
+    Tensor da = at::mm(g, down);
+    const Tensor dh = Activation::backward(da, h);
+    return {like(at::mm(dh, up), grads[0].sizes()), at::mm(dh.t(), rows), ddown};
+  }
+};
+
+}  // namespace
+
+Tensor product(const Tensor& x, const Tensor& weight) { return Product::apply(x, weight); }
+Tensor gelu_mlp(const Tensor& x, const Tensor& up, const Tensor& down) { return Mlp<Gelu>::apply(x, up, down); }
+Tensor swiglu_mlp(const Tensor& x, const Tensor& gate_up, const Tensor& down) { return Mlp<SwiGlu>::apply(x, gate_up, down); }
+
+}  // namespace darope
