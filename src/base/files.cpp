@@ -118,6 +118,9 @@ std::string sha256_of_file(const fs::path& path) {
 
 AppendFile::AppendFile(const fs::path& path) : path_(path), file_(path, O_WRONLY | O_CREAT | O_APPEND) {}
 void AppendFile::append(std::string_view text) { write_all(file_.get(), std::as_bytes(std::span(text)), path_); }
+void AppendFile::sync() {
+  if (::fsync(file_.get()) != 0) fail_on("write", path_);
+}
 void AppendFile::truncate(int64_t length) {
   const int64_t size = stat_of(file_, path_).st_size;
   if (length > size)

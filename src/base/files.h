@@ -56,6 +56,7 @@ class AppendFile {
  public:
   explicit AppendFile(const std::filesystem::path& path);
   void append(std::string_view text);
+  void sync();                                     // what was appended survives a pulled plug from here on
   void truncate(int64_t length);                   // cut back to a length it had before
 
  private:

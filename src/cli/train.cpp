@@ -43,7 +43,7 @@ void train_verb(const TrainSettings& settings, const std::vector<std::string>& o
   const bool begun = !list_checkpoints(std::filesystem::path(config.dump_dir) / "checkpoints").empty();
   if (settings.resume == "must" && !begun) throw Error(fmt::format("--resume=must, but {} has no checkpoint to go on from", config.dump_dir));
   if (settings.resume == "never" && begun) throw Error(fmt::format("--resume=never, but {} has checkpoints: choose another dump_dir, or remove it", config.dump_dir));
-  if (settings.dry_run) return dry_run(config);
+  if (settings.dry_run) return dry_run(config, resume);
   if (const int code = run(config, {}, resume); code != kDone) throw Error("the run diverged", ExitCode(code));
   fmt::print("{}\n", config.dump_dir);
 }

@@ -65,6 +65,7 @@ class Encoding {
   // probabilities are dropped.
   virtual Tensor attend(TensorList parameters, const Tensor& q, const Tensor& k, const Tensor& v, bool causal, double dropout = 0) const;
 
+  virtual bool has_coordinate() const { return false; }
   // DaRoPE's coordinate in [0, L], [B, T, Hk] or [B, T, Hk, slow]; an undefined tensor for schemes without one.
   virtual Tensor coordinate(TensorList, const Tensor& /*x*/, const Tensor& /*positions*/) const { return {}; }
 

@@ -12,6 +12,7 @@ class LearnedRotation : public Encoding {
       : Encoding(shape), base_(read_base(options)), theta_(frequencies(shape.head_dim, base_)), fast_(read_fast(options, theta_, shape.train_length)) {}
 
   std::tuple<Tensor, Tensor> encode(TensorList parameters, const Tensor& q, const Tensor& k, const Tensor& x, const Tensor& positions) const final;
+  bool has_coordinate() const final { return true; }
   Tensor coordinate(TensorList parameters, const Tensor& x, const Tensor& positions) const final;
   std::optional<int64_t> fast_bands() const final { return fast_; }
   std::optional<double> base() const final { return base_; }

@@ -82,7 +82,7 @@ std::tuple<Tensor, Tensor> encode(c10::string_view name, Shape shape, bool half,
   check_heads(q, "q", s.heads, s.head_dim, q);
   check_heads(k, "k", s.kv_heads, s.head_dim, q);
   TORCH_CHECK_VALUE(q.sym_size(1) == k.sym_size(1), "q and k must have the same tokens; got ", q.sym_sizes(), " and ", k.sym_sizes());
-  TORCH_CHECK_VALUE(x || encoding->parameters().empty() || encoding->parameters()[0].name != "w", name, " reads its coordinate from x; got None");
+  TORCH_CHECK_VALUE(x || !encoding->has_coordinate(), name, " reads its coordinate from x; got None");
   if (x) check_x(*x, s.d_model, q);
   check_parameters(*encoding, parameters, q);
   auto [q_out, k_out] = encoding->encode(parameters, q, k, x.value_or(Tensor()), checked_positions(positions, q));
@@ -104,9 +104,8 @@ Tensor coordinate(c10::string_view name, Shape shape, bool half, at::TensorList 
   TORCH_CHECK_VALUE(x.dim() == 3 && x.sym_size(2) == encoding->shape().d_model, "x must be [B, T, ", encoding->shape().d_model, "]; got ", x.sym_sizes());
   TORCH_CHECK_TYPE(at::isFloatingType(x.scalar_type()), "x must be floating point; got dtype ", x.scalar_type());
   check_parameters(*encoding, parameters, x);
-  const Tensor c = encoding->coordinate(parameters, x, checked_positions(positions, x));
-  TORCH_CHECK_VALUE(c.defined(), name, " has no learned coordinate; the darope encodings have");
-  return c;
+  TORCH_CHECK_VALUE(encoding->has_coordinate(), name, " has no learned coordinate; the darope encodings have");
+  return encoding->coordinate(parameters, x, checked_positions(positions, x));
 }
 
 // One row per parameter: its name, its shape, and [init kind, a, b, bounded, low, high].

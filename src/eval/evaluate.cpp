@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "base/json.h"
 #include "base/signals.h"
 #include "eval/free_running.h"
 
@@ -57,6 +58,10 @@ Emit with_n_free(const Emit& emit, const TestLength& test) {
 }
 
 }  // namespace
+
+std::string to_line(const Score& s) {
+  return nlohmann::ordered_json{{"metric", s.metric}, {"x", s.x}, {"example", s.example}, {"value", s.value}, {"tokens", s.tokens}}.dump() + "\n";
+}
 
 void evaluate(Decoder& model, const Dataset& data, const Emit& emit) {
   const at::NoGradGuard no_grad;

@@ -1,5 +1,6 @@
 #pragma once
 #include <functional>
+#include <string>
 #include <string_view>
 
 #include "data/dataset.h"
@@ -15,6 +16,7 @@ struct Score {
   double value = 0;
   int64_t tokens = 1;           // scored ones, of which the value is the mean
 };
+std::string to_line(const Score& score);        // of a results.jsonl
 using Emit = std::function<void(const Score&)>;
 
 // Every test set of the dataset, teacher-forced: for tasks the share of answer tokens whose likeliest symbol is right, and

@@ -28,8 +28,8 @@ std::string bands_of(const Plan& plan, int64_t bands) {
 
 }  // namespace
 
-void dry_run(const RunConfig& given) {
-  const RunConfig full = resolve(given);
+void dry_run(const RunConfig& given, const Resume& resume) {
+  const RunConfig full = resolve(given, resume);
   const Dataset data = open_dataset(full.data, uint64_t(full.seed), full.steps * full.grad_acc_steps);
   if (full.threads > 0) at::set_num_threads(int(full.threads));
   const at::Device device = find_device(full.device);
@@ -40,7 +40,12 @@ void dry_run(const RunConfig& given) {
   const Scratch scratch;
   StepTimer timer;
   watch_signals();
-  const TrainReport report = train(model, *data.train, few, scratch.path(), {.on_step = [&](int64_t done) { timer.on_step(done); }});
+  TrainReport report;
+  try {
+    report = train(model, *data.train, few, scratch.path(), {.on_step = [&](int64_t done) { timer.on_step(done); }});
+  } catch (const Error& e) {
+    throw stop_signal() ? Error("the trial was stopped", e.code()) : e;
+  }
   if (report.diverged) throw Error(fmt::format("the loss is not finite after {} steps: these settings would diverge", report.steps), kNonFinite);
   const double step = timer.a_step();
   const int64_t tokens = full.steps * full.grad_acc_steps * full.data.batch_size * full.data.seq_len;

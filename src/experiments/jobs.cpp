@@ -130,7 +130,7 @@ Pace pace_of(const CompareConfig& config) {
   const bool gpu = config.device != "cpu" && has_gpu();
   const int64_t cores = std::max<int64_t>(1, std::thread::hardware_concurrency()), jobs = config.jobs > 0 ? config.jobs : gpu ? 1 : cores;
   // Runs that share a GPU prepare their batches on shares of the cores: threads beyond those wait for each other.
-  return {jobs, !gpu ? 1 : config.threads > 0 ? config.threads : std::max<int64_t>(1, cores / jobs)};
+  return {jobs, config.threads > 0 ? config.threads : gpu ? std::max<int64_t>(1, cores / jobs) : 1};
 }
 
 void run_plan(const std::vector<RunConfig>& plan, const CompareConfig& config) {

@@ -59,6 +59,7 @@ void print_cost(const std::vector<RunConfig>& plan, const CompareConfig& config)
   fmt::print("{:<24} {:>12} {:>10} {:>9} {:>10} {:>10}\n", "encoding", "parameters", "a step", "a run", "memory", "disk");
   for (const std::string& encoding : config.encodings) {
     const auto first = std::find_if(plan.begin(), plan.end(), [&](const RunConfig& run) { return run.model.encoding == encoding; });
+    if (first == plan.end()) continue;                      // another machine's share
     const Cost& c = costs[encoding] = measure(*first, pace.threads, scratch.path() / first->name);
     fmt::print("{:<24} {:>12} {:>7.1f} ms {:>9} {:>7.0f} MB {:>7.1f} MB\n", encoding, c.parameters, 1e3 * c.step_seconds,
                format_time(c.run_seconds), double(c.memory_bytes) / 1e6, double(c.disk_bytes) / 1e6);

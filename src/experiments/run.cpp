@@ -19,6 +19,7 @@
 #include "base/signals.h"
 #include "data/open.h"
 #include "eval/evaluate.h"
+#include "experiments/past.h"
 #include "runs/runs.h"
 #include "train/checkpoint_dir.h"
 #include "train/device.h"
@@ -41,13 +42,6 @@ std::string manifest(const std::string& data_order, const std::string& dtype) {
              .dump(1) + "\n";
 }
 
-// `auto` may mean another type on another machine; a run goes on in the one it began with.
-void check_same_dtype(const fs::path& folder, const std::string& dtype) {
-  if (!fs::exists(folder / "manifest.json")) return;
-  const std::string before = parse_json(read_file(folder / "manifest.json"), "manifest.json").value("dtype", dtype);
-  if (before != dtype) throw Error(fmt::format("{} was begun in {} and would go on in {} here: give dtype={}", folder.string(), before, dtype, before));
-}
-
 // Two processes in one folder would delete each other's half-written checkpoints.
 class FolderLock {
  public:
@@ -59,18 +53,20 @@ class FolderLock {
   Descriptor file_;
 };
 
-// Equal for runs that differ in the encoding and the seed alone.
+// Equal for runs that differ in the encoding, the seed, and what may change between two lives of a run.
 std::string hash_without_encoding(RunConfig config) {
+  const std::string past = history(config.dump_dir);
   config.model.encoding = config.name = config.dump_dir = "";
   config.seed = config.model.seed = config.threads = 0;
-  config.graph = true;
-  return sha256(to_canonical_json(config));
+  config.device = config.dtype = "auto";                  // the type of number stands beside it
+  config.graph = true, config.checkpoint = {}, config.logging = {};
+  return sha256(to_canonical_json(config) + past);
 }
 
 void write_scores(Decoder& model, const Dataset& data, const fs::path& file) {
   std::string lines;
   evaluate(model, data, [&](const Score& s) {
-    lines += nlohmann::ordered_json{{"metric", s.metric}, {"x", s.x}, {"example", s.example}, {"value", s.value}, {"tokens", s.tokens}}.dump() + "\n";
+    lines += to_line(s);
   });
   write_file(file, lines);
 }
@@ -133,46 +129,45 @@ RunConfig resolve(RunConfig config, const Resume& resume) {
   if (config.model.vocab_size < data.vocabulary)
     throw Error(fmt::format("model.vocab_size is {}, but {} has ids up to {}", config.model.vocab_size, data.name, data.vocabulary - 1));
   if (config.model.max_seqlen == 0) config.model.max_seqlen = config.data.seq_len;
+  config.model.check();
   for (const std::string& encoding : config.model.layer_encodings())
     if (!find_encoding(encoding).traits.trains)
       throw Error(fmt::format("{} is a change at evaluation and cannot be trained: train rope", base_name(encoding)));
   const Plan plan(config.model);                          // says what is wrong with the model, without making it
-  const auto check_run = [&](const fs::path& run) {
-    if (const fs::path saved = run / "config.yaml"; fs::exists(saved)) check_same_config(read_file(saved), saved, config, resume.may_change);
-  };
-  check_run(config.dump_dir);
-  if (resume.from.empty()) return config;
-  if (const auto problem = checkpoint_problem(resume.from, Verify::kHashes)) throw Error(fmt::format("--resume={}: {}", resume.from.string(), *problem));
-  check_run(fs::canonical(resume.from).parent_path().parent_path());           // RUN/checkpoints/STEP
+  check_past(config, resume);
   return config;
 }
 
 int run(RunConfig given, const std::function<void(int64_t)>& on_step, const Resume& resume) {
   watch_signals();
-  const RunConfig config = resolve(given, resume);
+  const RunConfig config = resolve(given, resume);        // refuses before anything is made
   const fs::path folder = config.dump_dir;
-  if (is_finished(folder) && changes(read_file(folder / "config.yaml"), folder / "config.yaml", config).empty()) {
+  if (is_finished_as(config)) {
     fmt::print(stderr, "{} is finished already\n", folder.string());
     return parse_json(read_file(folder / "run.json"), "run.json").at("status") == "finished" ? kDone : kNonFinite;
   }
+  make_directories(folder);
+  const FolderLock lock(folder);
+  check_past(config, resume);                             // once more: until now, another process may have been at work here
 
   if (config.threads > 0) at::set_num_threads(int(config.threads));
   const int64_t batches = config.steps * config.grad_acc_steps;
   const Dataset data = open_dataset(config.data, uint64_t(config.seed), batches);
   const at::Device device = find_device(config.device);
   const at::ScalarType type = find_dtype(config.dtype, device);
-  const std::string dtype = type == at::kBFloat16 ? "bf16" : "fp32";
-  make_directories(folder);
-  const FolderLock lock(folder);
-  check_same_dtype(folder, dtype);
-  fs::remove(folder / "run.json");                        // finished, but under settings that were allowed to change
+  const std::string dtype = type == at::kBFloat16 ? "bf16" : "fp32", data_order = data_hash(data, batches);
+  check_data(config, resume, dtype, data_order);
   Decoder model(config.model, device, type);
-  const std::string shared_init = model.weights().shared_hash(), data_order = data_hash(data, batches);
-  write_file(folder / "base_config.yaml", to_yaml(given));
-  write_file(folder / "config.yaml", to_yaml(config));
-  write_file(folder / "manifest.json", manifest(data_order, dtype));
+  const std::string shared_init = model.weights().shared_hash();
   throw_if_stopped();
   TrainHooks hooks{.on_step = on_step, .begin_from = resume.from};
+  hooks.on_begin = [&](int64_t step) {
+    add_to_history(config, resume, step);
+    for (const char* of_another_end : {"run.json", "results.jsonl", "results-best.jsonl"}) fs::remove(folder / of_another_end);
+    write_file(folder / "base_config.yaml", to_yaml(given));
+    write_file(folder / "config.yaml", to_yaml(config));
+    write_file(folder / "manifest.json", manifest(data_order, dtype));
+  };
   if (data.validation) hooks.validate = [&] { return mean_nll(model, *data.validation); };
   const TrainReport report = train(model, *data.train, config, folder, hooks);
   if (!report.diverged) write_all_scores(model, data, folder);
@@ -180,6 +175,7 @@ int run(RunConfig given, const std::function<void(int64_t)>& on_step, const Resu
   json["shared_init"] = shared_init;
   json["data_order"] = data_order;
   json["dtype"] = dtype;
+  if (const std::string past = history(folder); !past.empty()) json["history"] = past;
   write_file(folder / "run.json", json.dump(1) + "\n");
   return report.diverged ? kNonFinite : kDone;
 }

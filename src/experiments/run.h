@@ -48,9 +48,4 @@ int run(RunConfig config, const std::function<void(int64_t)>& on_step = {}, cons
 at::Device find_device(const std::string& name);                              // cpu, cuda, auto
 at::ScalarType find_dtype(const std::string& name, at::Device device);        // fp32, bf16, auto
 
-// What differs between the config of another run and this one, in words; empty if nothing. What may change between two lives of a
-// run (its folder, threads, how often it logs and saves, and what `may_change` names) is no difference.
-std::string changes(const std::string& text, const std::filesystem::path& file, const RunConfig& config, const std::vector<std::string>& may_change = {});
-void check_same_config(const std::string& text, const std::filesystem::path& file, const RunConfig& config, const std::vector<std::string>& may_change = {});
-
 }  // namespace darope

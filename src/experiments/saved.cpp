@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <map>
 
@@ -8,19 +7,12 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "experiments/compare.h"
+#include "experiments/past.h"
 #include "runs/bundle.h"
 
 namespace darope {
 namespace fs = std::filesystem;
 namespace {
-
-// What was left to the machine is said now, or the other way round; run() sees to it that the type of number stays.
-bool named(const Difference& d) { return (d.key == "device" || d.key == "dtype") && (d.before == "auto" || d.after == "auto"); }
-
-bool always_may_change(const std::string& key) {
-  return key == "name" || key == "dump_dir" || key == "threads" || key == "graph" || key.starts_with("checkpoint.") ||
-         key.starts_with("logging.");
-}
 
 // Whole or not at all: a folder under the run's own name is a finished run.
 void unpack(const RunFiles& run, const fs::path& folder) {
@@ -36,25 +28,6 @@ void unpack(const RunFiles& run, const fs::path& folder) {
 }
 
 }  // namespace
-
-std::string changes(const std::string& text, const fs::path& file, const RunConfig& config, const std::vector<std::string>& may_change) {
-  const auto allowed = [&](const std::string& key) {
-    return always_may_change(key) || std::any_of(may_change.begin(), may_change.end(), [&](const std::string& each) { return key == each || key.starts_with(each + "."); });
-  };
-  RunConfig before;
-  read_yaml(list_fields(before), text, file.string());
-  std::string changed;
-  for (const Difference& d : differences(before, config))
-    if (!allowed(d.key) && !named(d)) changed += fmt::format("{}{} was {} and is now {}", changed.empty() ? "" : ", ", d.key, d.before, d.after);
-  return changed;
-}
-
-void check_same_config(const std::string& text, const fs::path& file, const RunConfig& config, const std::vector<std::string>& may_change) {
-  const std::string changed = changes(text, file, config, may_change);
-  if (!changed.empty())
-    throw Error(fmt::format("{} belongs to another run ({}): choose another dump_dir, or remove it; 'darope train' takes --allow-config-change=KEY",
-                            file.parent_path().string(), changed));
-}
 
 void take_finished(const std::vector<RunConfig>& plan, const fs::path& bundle) {
   std::map<std::string, const RunConfig*> wanted;

@@ -5,7 +5,6 @@
 
 #include "base/config.h"
 #include "base/error.h"
-#include "data/open.h"
 #include "train/checkpoint_dir.h"
 
 namespace darope {
@@ -36,11 +35,11 @@ SavedRun open_run(const fs::path& folder, const Which& which, const std::vector<
   if (!fs::exists(folder / "config.yaml")) throw Error(fmt::format("{} is not a run's folder: it has no config.yaml", folder.string()));
   SavedRun out;
   load_config(out.config, folder / "config.yaml", overrides);
+  out.config.check();
   const Checkpoint checkpoint = find_checkpoint(folder, which);
   out.checkpoint = checkpoint.folder;
   out.step = checkpoint.step;
   if (!which.encoding.empty()) out.config.model.encoding = which.encoding;
-  out.data = open_dataset(out.config.data, uint64_t(out.config.seed), out.config.steps * out.config.grad_acc_steps);
   const at::Device device = find_device(out.config.device);
   if (out.config.threads > 0) at::set_num_threads(int(out.config.threads));
   out.model = std::make_unique<Decoder>(out.config.model, device, find_dtype(out.config.dtype, device));

@@ -1,18 +1,16 @@
 #pragma once
 #include <memory>
 
-#include "data/dataset.h"
 #include "experiments/run.h"
 #include "model/decoder.h"
 
 namespace darope {
 
-// A run's folder read back: its config, its data and the model with the weights of one of its checkpoints.
+// A run's folder read back: its config and the model with the weights of one of its checkpoints.
 struct SavedRun {
   RunConfig config;
   std::filesystem::path checkpoint;
   int64_t step = 0;
-  Dataset data;
   std::unique_ptr<Decoder> model;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
-#include <fmt/format.h>
-#include <unistd.h>
+#include <cstdlib>
+#include <string>
 
 #include "base/files.h"
 
@@ -9,8 +9,17 @@ namespace darope {
 // A folder for a trial, gone when the trial is over.
 class Scratch {
  public:
-  Scratch() : path_(std::filesystem::temp_directory_path() / fmt::format("darope-dry-run-{}", getpid())) { make_directories(path_); }
-  ~Scratch() { std::filesystem::remove_all(path_); }
+  Scratch() {
+    std::string name = std::filesystem::temp_directory_path() / "darope-dry-run-XXXXXX";
+    if (!::mkdtemp(name.data())) fail_on("create", name);
+    path_ = name;
+  }
+  ~Scratch() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
   const std::filesystem::path& path() const { return path_; }
 
  private:

@@ -6,6 +6,7 @@
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -108,6 +109,9 @@ std::vector<TensorToWrite> Weights::named(const Tensor& flat, const std::string&
 
 void Weights::read(const SafetensorsFile& file, const Tensor& flat, const std::string& prefix) const {
   const at::NoGradGuard no_grad;
+  for (const TensorView& view : file.tensors())
+    if (prefix.empty() && std::none_of(places_.begin(), places_.end(), [&](const Place& place) { return place.name == view.name; }))
+      throw Error("tensor '" + view.name + "' in the checkpoint has no place in the model: is its encoding another?");
   const Dtype dtype = flat.scalar_type() == at::kDouble ? Dtype::kF64 : Dtype::kF32;
   for (const Place& place : places_) {
     const TensorView& view = file.at(prefix + place.name);

@@ -30,8 +30,7 @@ class CheckpointFiles {
   std::vector<Entry> entries_;
 };
 
-// Saves one step, or leaves nothing that could be taken for a checkpoint. One of that step that is already there is replaced, as when
-// a run was sent back in time.
+// Saves one step, or leaves nothing that could be taken for a checkpoint. One of that step that is already there is replaced.
 void write_checkpoint(const std::filesystem::path& root, int64_t step, const std::function<void(CheckpointFiles&)>& write);
 
 enum class Verify { kSizes, kHashes };

@@ -26,7 +26,7 @@ SideStream::SideStream(at::Device device) {
   state_ = std::make_unique<State>();
 }
 SideStream::~SideStream() {
-  if (state_) state_->stream.synchronize();
+  if (state_) (void)cudaStreamSynchronize(state_->stream.stream());       // what failed there has been said already
 }
 
 struct Recorded::State {

@@ -14,6 +14,7 @@ class MetricsLog {
   MetricsLog(const std::filesystem::path& path, std::optional<int64_t> resumed_from);
   // JSON has no NaN: a value that is not finite becomes null, and the line gains "nonfinite": true.
   void write(nlohmann::ordered_json line);
+  void sync() { file_.sync(); }
 
  private:
   AppendFile file_;

@@ -6,6 +6,7 @@
 #include <ATen/ops/xlogy.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace darope {
@@ -38,6 +39,9 @@ Scalars position_metrics(Decoder& model, const Tensor& tokens) {
   const at::NoGradGuard guard;
   Scalars out;
   for (size_t layer = 0; layer < model.plan().layers.size(); ++layer) add_alpha(model, layer, out);
+  const std::vector<Plan::Layer>& layers = model.plan().layers;
+  if (std::none_of(layers.begin(), layers.end(), [](const Plan::Layer& layer) { return layer.encoding->has_coordinate(); })) return out;
+  model.refresh();
   const std::vector<Tensor> coordinates = model.coordinates(tokens);
   for (size_t layer = 0; layer < coordinates.size(); ++layer) add_coordinate(coordinates[layer], model.config().max_seqlen, layer, out);
   return out;

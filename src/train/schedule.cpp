@@ -22,7 +22,7 @@ void OptimConfig::check(int64_t steps) const {
   need(beta1 >= 0 && beta1 < 1, "beta1", beta1, "at least 0 and below 1");
   need(beta2 >= 0 && beta2 < 1, "beta2", beta2, "at least 0 and below 1");
   need(epsilon > 0, "epsilon", epsilon, "above 0");
-  if (warmup_steps(steps) > steps) throw Error(fmt::format("optim.warmup is {}, more than the {} steps of the run", warmup, steps));
+  if (warmup > double(steps)) throw Error(fmt::format("optim.warmup is {}, more than the {} steps of the run", warmup, steps));
 }
 
 int64_t OptimConfig::warmup_steps(int64_t steps) const { return std::llround(warmup < 1 ? warmup * double(steps) : warmup); }

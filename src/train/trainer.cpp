@@ -49,6 +49,7 @@ struct Logs {
   EventFile events;
   AppendFile text;
   Progress progress;
+  void sync() { metrics.sync(), validations.sync(); }
 };
 
 class Trainer {
@@ -70,6 +71,7 @@ class Trainer {
 
  private:
   void resume();
+  void read(const std::filesystem::path& checkpoint);
   void save(int64_t step);
   void save_best(int64_t step);
   void write_model(CheckpointFiles& files);
@@ -77,10 +79,11 @@ class Trainer {
   void validate(int64_t step, Logs& logs);
   void load_batch(int64_t index);
   void accumulate();
-  void step(int64_t step);
+  bool step(int64_t step);
   void seed_dropout(int64_t batch_index);
   void log(int64_t step, Logs& logs);
   TrainReport stop_at_nonfinite();
+  [[noreturn]] void stop_on_signal(int64_t step, Logs& logs);
   double seconds() const { return earlier_seconds_ + std::chrono::duration<double>(Clock::now() - start_).count(); }
   int64_t tokens(int64_t steps) const { return steps * config_.grad_acc_steps * buffers_.tokens.numel(); }
 
@@ -106,19 +109,25 @@ class Trainer {
 
 void Trainer::resume() {
   const std::optional<Checkpoint> own = newest_checkpoint(folder_ / "checkpoints");
-  if (!own && hooks_.begin_from.empty()) return;
-  const std::filesystem::path from = own ? own->folder : hooks_.begin_from;
-  const Json state = parse_json(read_file(from / "train_state.json"), "train_state.json");
+  if (own || !hooks_.begin_from.empty()) read(own ? own->folder : hooks_.begin_from);
+  if (own) saved_ = first_step_;
+  const std::filesystem::path best = folder_ / "best";
+  for (const Checkpoint& each : list_checkpoints(best))                  // of a future that may not come again
+    if (each.step > saved_) remove_tree(each.folder);
+  if (list_checkpoints(best).empty()) best_loss_ = INFINITY;
+}
+
+void Trainer::read(const std::filesystem::path& checkpoint) {
+  const Json state = parse_json(read_file(checkpoint / "train_state.json"), "train_state.json");
   first_step_ = state.at("step");
+  if (first_step_ < 0 || first_step_ > config_.steps)
+    throw Error(fmt::format("{} is of step {}, beyond the {} steps asked for", checkpoint.string(), first_step_, config_.steps));
   earlier_seconds_ = state.at("seconds");
   best_loss_ = state.value("best_validation_loss", INFINITY);
   validation_due_ = state.value("validation_due", false);
-  model_.weights().read(SafetensorsFile(from / "model.safetensors"), model_.weights().flat());
-  optimizer_.read(SafetensorsFile(from / "optim.safetensors"), first_step_);
-  if (own) saved_ = first_step_;
-  for (const Checkpoint& best : list_checkpoints(folder_ / "best"))      // of a future that may not come again
-    if (best.step > first_step_) remove_tree(best.folder);
-  if (first_step_ < config_.steps) fmt::print(stderr, "resuming from {}\n", from.string());
+  model_.weights().read(SafetensorsFile(checkpoint / "model.safetensors"), model_.weights().flat());
+  optimizer_.read(SafetensorsFile(checkpoint / "optim.safetensors"), first_step_);
+  if (first_step_ < config_.steps) fmt::print(stderr, "resuming from {}\n", checkpoint.string());
 }
 
 void Trainer::write_model(CheckpointFiles& files) {
@@ -152,10 +161,15 @@ void Trainer::save_best(int64_t step) {
   retain_checkpoints(root, 1);
 }
 
-// A signal in the midst of it is dealt with by the loop, and the validation done after a resume.
-void Trainer::validate(int64_t step, Logs& logs) try {
+void Trainer::validate(int64_t step, Logs& logs) {
   validation_due_ = true;
-  const double loss = hooks_.validate();
+  double loss = 0;
+  try {
+    loss = hooks_.validate();
+  } catch (const Error&) {
+    if (stop_signal() == 0) throw;
+    return;                                                 // the loop deals with the signal, and a resumed run validates first
+  }
   validation_due_ = false;
   logs.validations.write({{"global_step", step}, {"loss/validation", loss}, {"created_at", now_in_utc()}});
   logs.events.scalars(step, {{"loss/validation", loss}});
@@ -163,8 +177,6 @@ void Trainer::validate(int64_t step, Logs& logs) try {
   if (!(loss < best_loss_)) return;
   best_loss_ = loss;
   save_best(step);
-} catch (const Error&) {
-  if (stop_signal() == 0) throw;
 }
 
 void Trainer::load_batch(int64_t index) {
@@ -195,16 +207,19 @@ void Trainer::accumulate() {
   loss_.add_(loss.detach());
 }
 
-void Trainer::step(int64_t step) {
+// False if a signal came between two of its batches: then nothing has changed.
+bool Trainer::step(int64_t step) {
   optimizer_.set_rate(learning_rate(config_.optim, model_.config().lingua(), step, config_.steps));
   optimizer_.zero_gradients();
   loss_.zero_();
   for (int64_t micro = 0; micro < config_.grad_acc_steps; ++micro) {
+    if (micro > 0 && stop_signal()) return false;
     const int64_t index = step * config_.grad_acc_steps + micro;
     load_batch(index);
     seed_dropout(index);
     (micro + 1 < config_.grad_acc_steps ? micro_ : last_micro_).run();
   }
+  return true;
 }
 
 void Trainer::log(int64_t step, Logs& logs) {
@@ -224,7 +239,7 @@ void Trainer::log(int64_t step, Logs& logs) {
   const std::string words_of_it = fmt::format("loss: {:.4f}  grad: {:.1e}  wps: {:.3g}  lr: {:.1e}", loss, norm, words, rate);
   logs.text.append(fmt::format("{}  step: {}  {}\n", now_in_utc(), step, words_of_it));
   logs.progress.show(step, words_of_it);
-  last_log_ = now;
+  last_log_ = Clock::now();                                // what the lines cost is no step's time
   last_logged_ = step;
   data_seconds_ = 0;
 }
@@ -247,28 +262,35 @@ TrainReport Trainer::stop_at_nonfinite() {
   return {true, good, tokens(good), seconds()};
 }
 
+void Trainer::stop_on_signal(int64_t step, Logs& logs) {
+  logs.text.append(fmt::format("{}  stopped at step {} on a signal\n", now_in_utc(), step));
+  throw Error(fmt::format("stopped at step {} and saved; the same command goes on from there", step), ExitCode(exit_code_of(stop_signal())));
+}
+
 TrainReport Trainer::run() {
+  if (hooks_.on_begin) hooks_.on_begin(first_step_);
   Logs logs = open_logs();
   logs.text.append(fmt::format("{}  {} at step {} of {}\n", now_in_utc(), first_step_ ? "resumed" : "begun", first_step_, config_.steps));
   start_ = last_log_ = Clock::now();
   last_logged_ = first_step_;
   if (validation_due_ && hooks_.validate) validate(first_step_, logs);
+  if (validation_due_ && stop_signal()) stop_on_signal(first_step_, logs);
   for (int64_t done = first_step_; done < config_.steps;) {
-    step(done);
-    ++done;
-    if (hooks_.on_step) hooks_.on_step(done);
+    const bool taken = step(done);
+    done += taken;
+    if (taken && hooks_.on_step) hooks_.on_step(done);
     const bool last = done == config_.steps, dump = config_.checkpoint.dump.every > 0 && done % config_.checkpoint.dump.every == 0;
-    const bool write_log = done % config_.logging.freq == 0 || last, stop = stop_signal() != 0;
-    const bool check = hooks_.validate && config_.validation.every > 0 && (done % config_.validation.every == 0 || last);
+    const bool write_log = taken && (done % config_.logging.freq == 0 || last), stop = stop_signal() != 0;
+    const bool check = taken && hooks_.validate && config_.validation.every > 0 && (done % config_.validation.every == 0 || last);
     if (!(write_log || dump || stop || check)) continue;
     if (optimizer_.stopped().item<float>() != 0) return stop_at_nonfinite();
     if (write_log) log(done, logs);
     if (check) validate(done, logs);
-    if (dump || last || stop || stop_signal()) save(done);
-    if (stop_signal() && (!last || validation_due_)) {
-      logs.text.append(fmt::format("{}  stopped at step {} on a signal\n", now_in_utc(), done));
-      throw Error(fmt::format("stopped at step {} and saved; the same command goes on from there", done), ExitCode(exit_code_of(stop_signal())));
+    if ((dump || last || stop || stop_signal()) && done != saved_) {
+      logs.sync();                                          // no checkpoint outlives the lines that led to it
+      save(done);
     }
+    if (stop_signal() && (!last || validation_due_)) stop_on_signal(done, logs);
   }
   if (!buffers_.tokens.defined()) load_batch(0);          // a run that had nothing left to do still counts its tokens
   return {false, config_.steps, tokens(config_.steps), seconds()};

@@ -17,6 +17,7 @@ struct TrainReport {
 // Trains in a run's folder: metrics.jsonl, metrics.eval.jsonl, train.log, tb/, checkpoints/. Goes on from the newest checkpoint there, bit for bit as if it had
 // never stopped. A signal saves and throws; a loss that is not finite saves the last good weights and says so in the report.
 struct TrainHooks {
+  std::function<void(int64_t)> on_begin = {};         // hears the step it goes on from, once all is loaded and before any file changes
   std::function<void(int64_t)> on_step = {};          // hears the number of finished steps
   std::function<double()> validate = {};              // the mean loss on validation data; lowest so far: the weights go to best/
   std::filesystem::path begin_from = {};              // a checkpoint to go on from where the folder has none of its own

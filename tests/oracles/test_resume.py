@@ -16,8 +16,10 @@ SETTINGS = ["checkpoint.dump.every=4", "checkpoint.dump.keep=8", "logging.freq=2
 
 
 def train(folder, *more, steps=8):
-    command = [BINARY, "train", ROOT / "configs/quick/train.yaml", f"dump_dir={folder}", f"steps={steps}", *SETTINGS, *more]
-    return subprocess.run(command, capture_output=True, text=True)
+    """`darope train` with SETTINGS, of which `more` may replace some; options begin with --."""
+    settings = dict(each.split("=", 1) for each in [*SETTINGS, *more] if not each.startswith("--"))
+    words = [f"{key}={value}" for key, value in settings.items()] + [each for each in more if each.startswith("--")]
+    return subprocess.run([BINARY, "train", ROOT / "configs/quick/train.yaml", f"dump_dir={folder}", f"steps={steps}", *words], capture_output=True, text=True)
 
 
 def lines(file):
@@ -45,11 +47,93 @@ def test_begin_from_a_checkpoint_of_another_run(tmp_path, finished, slash):
     assert [line["global_step"] for line in lines(tmp_path / "other" / "metrics.jsonl")] == [6, 8]
 
 
-@pytest.mark.parametrize("path, words", [("nowhere", "nowhere"), (".", "not a")])
-def test_begin_from_what_is_no_checkpoint(tmp_path, path, words):
+@pytest.mark.parametrize("path", ["nowhere", "."])
+def test_begin_from_what_is_no_checkpoint(tmp_path, path):
     done = train(tmp_path / "run", f"--resume={tmp_path / path}")
     assert done.returncode == 2 and str(tmp_path / path) in done.stderr and done.stderr.count("\n") == 1, done.stderr
     assert not (tmp_path / "run").exists()
+
+
+def test_the_same_command_goes_on_where_its_beginning_is_gone(tmp_path, finished):
+    source = tmp_path / "source"
+    shutil.copytree(finished, source)
+    checkpoint = sorted((source / "checkpoints").iterdir())[0]
+    assert train(tmp_path / "run", f"--resume={checkpoint}").returncode == 0
+    shutil.rmtree(source)
+    again = train(tmp_path / "run", f"--resume={checkpoint}")
+    assert again.returncode == 0 and "finished" in again.stderr, again.stderr
+    other = train(tmp_path / "run", f"--resume={sorted((finished / 'checkpoints').iterdir())[0]}")
+    assert other.returncode == 2 and "was not begun from" in other.stderr, other.stderr
+
+
+def contents(folder):
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file() and path.name != ".lock"}
+
+
+@pytest.mark.parametrize("settings, steps, words", [(["model.dim=32", "--allow-config-change=model"], 8, "shape"), (["--allow-config-change=steps"], 4, "of step 8"),
+                                                    (["model.encoding=rope", "--allow-config-change=model"], 8, "encoding")])
+def test_a_change_that_does_not_fit_leaves_the_run_as_it_was(tmp_path, finished, settings, steps, words):
+    folder = tmp_path / "run"
+    shutil.copytree(finished, folder)
+    before = contents(folder)
+    done = train(folder, *settings, steps=steps)
+    assert done.returncode == 2 and words in done.stderr, done.stderr
+    assert contents(folder) == before
+
+
+def test_a_run_without_weights_cannot_go_on_otherwise(tmp_path, finished):
+    folder = tmp_path / "run"
+    shutil.copytree(finished, folder)
+    shutil.rmtree(folder / "checkpoints")
+    before = contents(folder)
+    done = train(folder, "--allow-config-change=steps", steps=12)
+    assert done.returncode == 2 and "no checkpoint" in done.stderr, done.stderr
+    assert contents(folder) == before
+
+
+def test_changed_data_is_not_mixed_in(tmp_path):
+    text = tmp_path / "text.txt"
+    text.write_bytes(bytes(i * i % 251 for i in range(20000)))
+    settings = ["data.task=", f"data.path={text}", "data.seq_len=32", "checkpoint.dump.every=1"]
+    folder = tmp_path / "run"
+    assert train(folder, *settings).returncode == 0
+    (folder / "run.json").unlink()
+    text.write_bytes(bytes(i * i % 241 for i in range(20000)))
+    before = contents(folder)
+    done = train(folder, *settings)
+    assert done.returncode == 2 and "data are not what they were" in done.stderr, done.stderr
+    assert contents(folder) == before
+
+
+def test_a_run_remembers_what_changed_and_is_not_compared_with_one_that_did_not(tmp_path):
+    runs = {name: tmp_path / "runs" / name for name in ("rope", "darope")}
+    for name, folder in runs.items():
+        assert train(folder, f"model.encoding={name}", "optim.lr=0.002").returncode == 0
+    report = [BINARY, "report", tmp_path, "--out", tmp_path / "report"]
+    assert subprocess.run(report, capture_output=True).returncode == 0
+    for name, folder in runs.items():
+        more = ["optim.lr=0.001", "--allow-config-change=optim.lr"] if name == "darope" else []
+        assert train(folder, f"model.encoding={name}", "optim.lr=0.002", *more, "--allow-config-change=steps", steps=12).returncode == 0
+    assert "optim.lr was 0.002 and is now 0.001" in json.loads((runs["darope"] / "run.json").read_text())["history"]
+    assert train(runs["rope"], "model.encoding=rope", "optim.lr=0.001", "--allow-config-change=optim.lr", "--allow-config-change=steps", steps=12).returncode == 0
+    refused = subprocess.run(report, capture_output=True, text=True)
+    assert refused.returncode == 2 and "configs beyond the encoding differ" in refused.stderr, refused.stderr
+
+
+def test_settings_that_may_always_change_do_not_hinder_a_comparison(tmp_path):
+    for name, settings in (("rope", ["logging.freq=4"]), ("darope", ["checkpoint.dump.every=2", "threads=2"])):
+        assert train(tmp_path / "runs" / name, f"model.encoding={name}", *settings).returncode == 0
+    done = subprocess.run([BINARY, "report", tmp_path, "--out", tmp_path / "report"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_dry_run_takes_the_same_options(tmp_path, finished):
+    folder = tmp_path / "run"
+    shutil.copytree(finished, folder)
+    before = contents(folder)
+    done = train(folder, "--allow-config-change=steps", "--dry-run", steps=12)
+    assert done.returncode == 0 and "12 steps" in done.stdout, done.stderr
+    assert contents(folder) == before
 
 
 def test_a_checkpoint_of_other_settings_is_refused(tmp_path, finished):

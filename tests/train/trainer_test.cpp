@@ -1,14 +1,18 @@
 #include "train/trainer.h"
 
 #include <ATen/TensorOperators.h>
+#include <ATen/CPUGeneratorImpl.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/cat.h>
 #include <ATen/ops/ones.h>
+#include <ATen/ops/randint.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <csignal>
 #include <limits>
 
+#include "base/error.h"
 #include "base/files.h"
 #include "base/json.h"
 #include "base/signals.h"
@@ -162,25 +166,118 @@ TEST(Trainer, KeepsTheWeightsBeforeALossThatIsNotFinite) {
   EXPECT_TRUE(outcome_of(poisoned.path()).optimizer == outcome_of(stopped.path()).optimizer);
 }
 
+// Random tokens, every place scored: batches of `size` examples out of one endless list.
+class Places final : public TrainStream {
+ public:
+  explicit Places(int64_t size) : size_(size) {}
+  Batch at(int64_t index) const override {
+    std::vector<Tensor> examples;
+    for (int64_t i = 0; i < size_; ++i) {
+      at::Generator generator = at::make_generator<at::CPUGeneratorImpl>(uint64_t(index * size_ + i));
+      examples.push_back(at::randint(256, {1, 25}, generator, at::kLong));
+    }
+    const Tensor tokens = at::cat(examples);
+    return {tokens.narrow(1, 0, 24).contiguous(), {}, tokens.narrow(1, 1, 24).reshape({-1}), at::ones({size_ * 24})};
+  }
+
+ private:
+  int64_t size_;
+};
+
+// Adam hardly sees the size of a gradient; with so large an epsilon it is plain descent, which does.
 TEST(Trainer, AccumulatesAsOneLargerBatch) {
-  // Two halves of a batch whose weights sum alike give the gradient of the whole: the same step up to rounding.
+  TrainConfig config = twenty_steps();
+  config.optim.clip = 0, config.optim.beta1 = 0, config.optim.beta2 = 0, config.optim.epsilon = 1e3, config.optim.lr = 100, config.optim.weight_decay = 0;
+  const Scratch a, b;
+  Decoder one(small("rope"), at::kCPU, at::kDouble), two(small("rope"), at::kCPU, at::kDouble), start(small("rope"), at::kCPU, at::kDouble);
+  train(one, Places(8), config, a.path());
+  config.grad_acc_steps = 2;
+  train(two, Places(4), config, b.path());
+  const Tensor moved = one.weights().flat() - start.weights().flat(), apart = two.weights().flat() - one.weights().flat();
+  EXPECT_GT(moved.abs().max().item<double>(), 1e-3);
+  EXPECT_LT(apart.abs().max().item<double>(), 1e-6 * moved.abs().max().item<double>());
+}
+
+// Losses of validation as a test wants them: lower at each call but for `signal_at`, where a signal comes instead.
+struct Validation {
+  int calls = 0, signal_at = -1;
+  double operator()() {
+    if (++calls != signal_at) return 1.0 / calls;
+    std::raise(SIGTERM);
+    throw Error("stopped", kPreempted);
+  }
+};
+
+std::vector<int64_t> validated(const std::filesystem::path& folder) {
+  std::vector<int64_t> out;
+  const std::string lines = read_file(folder / "metrics.eval.jsonl");
+  for (size_t begin = 0, end; (end = lines.find('\n', begin)) != std::string::npos; begin = end + 1)
+    out.push_back(parse_json(lines.substr(begin, end - begin), "metrics").at("global_step"));
+  return out;
+}
+
+TEST(Trainer, ValidatesTheStepAtWhichItWasStoppedHoweverOften) {
+  TrainConfig config = twenty_steps();
+  config.validation.every = 8;
   const Dataset data = reversing();
-  class Twice final : public TrainStream {
+  const Scratch folder;
+  const auto life = [&](int signal_at) {
+    watch_signals();
+    Decoder model(small("darope"), at::kCPU);
+    Validation validation{.signal_at = signal_at};
+    train(model, *data.train, config, folder.path(), {.validate = std::ref(validation)});
+  };
+  EXPECT_THROW(life(1), Error);              // in the validation of step 8
+  EXPECT_THROW(life(1), Error);              // and again
+  life(-1);
+  EXPECT_EQ(validated(folder.path()), (std::vector<int64_t>{8, 16, 20}));
+  watch_signals();
+}
+
+TEST(Trainer, BestWeightsOfALifeThatLeftNoCheckpointGo) {
+  TrainConfig config = twenty_steps();
+  config.validation.every = 5;
+  const Scratch folder;
+  make_directories(folder / "best");
+  write_checkpoint(folder / "best", 18, [](CheckpointFiles& files) { files.write("model.safetensors", "of another life"); });
+  Decoder model(small("darope"), at::kCPU);
+  train(model, *reversing().train, config, folder.path(), {.validate = Validation{}});
+  const std::vector<Checkpoint> best = list_checkpoints(folder / "best");
+  ASSERT_EQ(best.size(), 1u);
+  EXPECT_EQ(best[0].step, 20);
+}
+
+TEST(Trainer, HearsASignalBetweenTheBatchesOfAStep) {
+  TrainConfig config = twenty_steps();
+  config.grad_acc_steps = 1000, config.steps = 3;
+  class Signalling final : public TrainStream {
    public:
-    explicit Twice(const TrainStream& inner) : inner_(inner) {}
-    Batch at(int64_t index) const override { return inner_.at(index / 2); }
+    explicit Signalling(const TrainStream& inner) : inner_(inner) {}
+    Batch at(int64_t index) const override {
+      if (index == 1005) std::raise(SIGTERM);
+      EXPECT_LE(index, 1005);
+      return inner_.at(index % 50);
+    }
+
    private:
     const TrainStream& inner_;
-  } twice(*data.train);
+  };
+  const Dataset data = reversing();
+  const Scratch folder;
+  watch_signals();
+  Decoder model(small("rope"), at::kCPU);
+  EXPECT_THROW(train(model, Signalling(*data.train), config, folder.path()), Error);
+  watch_signals();
+  EXPECT_EQ(newest_checkpoint(folder / "checkpoints")->step, 1);
+}
+
+TEST(Trainer, RefusesACheckpointBeyondItsSteps) {
   TrainConfig config = twenty_steps();
-  const Scratch a, b;
-  Decoder one(small("rope"), at::kCPU), two(small("rope"), at::kCPU);
-  train(one, *data.train, config, a.path());
-  config.grad_acc_steps = 2;
-  train(two, twice, config, b.path());
-  const std::vector<double> expected = outcome_of(a.path()).losses, found = outcome_of(b.path()).losses;
-  ASSERT_EQ(expected.size(), found.size());
-  for (size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(expected[i], found[i], 1e-4);
+  const Scratch folder;
+  Decoder model(small("rope"), at::kCPU);
+  train(model, *reversing().train, config, folder.path());
+  config.steps = 10;
+  EXPECT_THROW(train(model, *reversing().train, config, folder.path()), Error);
 }
 
 TEST(Trainer, ProjectsPhasesAfterEachStep) {

@@ -1,0 +1,22 @@
+#pragma once
+#include "experiments/run.h"
+
+namespace darope {
+
+// What differs between the config `text` of another life of a run and this one, in words; empty if nothing. Its name, folder and
+// threads, how often it logs and saves, and what `may_change` names may differ.
+std::string changes(const std::string& text, const std::filesystem::path& file, const RunConfig& config, const std::vector<std::string>& may_change = {});
+void check_same_config(const std::string& text, const std::filesystem::path& file, const RunConfig& config, const std::vector<std::string>& may_change = {});
+
+// An Error where the run's folder, or the checkpoint it begins from, is of another run, or there is nothing to go on from.
+void check_past(const RunConfig& config, const Resume& resume);
+// Likewise where the numbers were of another type, or the data are not what they were: `dtype` and `data_order` are today's.
+void check_data(const RunConfig& config, const Resume& resume, const std::string& dtype, const std::string& data_order);
+bool is_finished_as(const RunConfig& config);
+
+// history.txt of a run's folder: what it was begun from and which settings changed at which step, a line each. Two runs are
+// comparable only if this is the same.
+std::string history(const std::filesystem::path& folder);
+void add_to_history(const RunConfig& config, const Resume& resume, int64_t step);
+
+}  // namespace darope
