@@ -131,7 +131,9 @@ void AppendFile::truncate(int64_t length) {
 void make_directories(const fs::path& path) {
   if (path.empty() || fs::is_directory(path)) return;
   make_directories(path.parent_path());
-  if (::mkdir(path.c_str(), 0777) != 0 && errno != EEXIST) fail_on("create", path);
+  if (::mkdir(path.c_str(), 0777) == 0) return;
+  if (errno != EEXIST) fail_on("create", path);
+  if (!fs::is_directory(path)) throw Error(fmt::format("{} is a file where a folder is needed", path.string()));
 }
 
 void sync_directory(const fs::path& path) {

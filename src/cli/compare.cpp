@@ -114,7 +114,7 @@ void add_compare(CLI::App& app) {
   verb->add_option("--encodings", s->encodings, "which to compare, with options: nope,rope:base=10000,darope");
   verb->add_option("--seeds", s->seeds, "runs of each encoding");
   verb->add_option("--out", s->out, "folder of this comparison");
-  verb->add_option("--jobs", s->jobs, "runs side by side");
+  verb->add_option("--jobs", s->jobs, "runs side by side; 0: one for each core with one thread each, on a GPU one");
   verb->add_option("--shard", s->shard, "i/N: only every N-th run, from the i-th on (counted from 0), for one of N machines");
   verb->add_option("--from", s->from, "a bundle whose finished runs need not be trained again; may be given several times")
       ->allow_extra_args(false);

@@ -1,9 +1,8 @@
 #include <fmt/format.h>
 
 #include <cctype>
-#include <cmath>
-#include <map>
 
+#include "base/error.h"
 #include "base/files.h"
 #include "base/json.h"
 #include "base/sha256.h"
@@ -11,6 +10,8 @@
 #include "cli/verbs.h"
 #include "data/open.h"
 #include "eval/evaluate.h"
+#include "eval/score_table.h"
+#include "experiments/past.h"
 #include "experiments/saved_run.h"
 
 namespace darope {
@@ -22,14 +23,6 @@ struct EvalSettings {
   bool json = false;
 };
 
-struct Sum {
-  int64_t count = 0;
-  double sum = 0, squares = 0;
-  void add(double value) { ++count, sum += value, squares += value * value; }
-  double mean() const { return sum / double(count); }
-  double deviation() const { return count > 1 ? std::sqrt(std::max(0.0, (squares - sum * mean()) / double(count - 1))) : 0; }
-};
-
 // Letters, digits, '.' and '-' stay; what that changes is told apart by a hash, so that no two evaluations share a folder.
 std::string folder_name(const std::string& text) {
   std::string out = text.substr(0, 100);
@@ -37,15 +30,25 @@ std::string folder_name(const std::string& text) {
   return out == text ? out : out + "-" + sha256(text).substr(0, 8);
 }
 
+void warn_of_other_data(const std::string& folder, RunConfig config) {
+  config.dump_dir = folder;                              // it may have been moved
+  try {
+    check_data(config);
+  } catch (const Error& e) {
+    fmt::print(stderr, "darope: WARNING: {}\n", e.what());
+  }
+}
+
 // Scores of one checkpoint: a table, and each example's in evals/STEP/VARIANT/results.jsonl of the run.
 void eval_verb(const EvalSettings& settings, const std::vector<std::string>& overrides) {
   SavedRun run = open_run(settings.run, settings.which, overrides);
   const Dataset data = open_dataset(run.config.data, uint64_t(run.config.seed), run.config.steps * run.config.grad_acc_steps);
+  if (overrides.empty()) warn_of_other_data(settings.run, run.config);
   watch_signals();
-  std::map<std::pair<int64_t, std::string>, Sum> sums;
+  ScoreTable table;
   std::string lines;
   evaluate(*run.model, data, [&](const Score& s) {
-    sums[{s.x, std::string(s.metric)}].add(s.value);
+    table.add(s.x, s.metric, s.value);
     lines += to_line(s);
   });
   std::string variant = settings.which.encoding.empty() ? "as-trained" : settings.which.encoding;
@@ -54,17 +57,13 @@ void eval_verb(const EvalSettings& settings, const std::vector<std::string>& ove
   const std::filesystem::path folder = std::filesystem::path(settings.run) / "evals" / run.checkpoint.filename() / folder_name(variant);
   make_directories(folder);
   write_file(folder / "results.jsonl", lines);
-  if (!settings.json)
-    fmt::print("{} at step {}, {}\n{:>8}  {:16} {:>10} {:>10} {:>9}\n", data.name, run.step, run.config.model.encoding,
-               "length", "metric", "mean", "deviation", "examples");
-  for (const auto& [key, sum] : sums) {
-    if (settings.json)
-      fmt::print("{}\n", nlohmann::ordered_json{{"dataset", data.name}, {"encoding", run.config.model.encoding}, {"step", run.step}, {"x", key.first}, {"metric", key.second},
-                                                {"mean", sum.mean()}, {"deviation", sum.deviation()}, {"examples", sum.count}}.dump());
-    else
-      fmt::print("{:>7}x  {:16} {:10.4f} {:10.4f} {:9}\n", key.first, key.second, sum.mean(), sum.deviation(), sum.count);
+  if (settings.json) {
+    for (const ScoreTable::Row& row : table.rows())
+      fmt::print("{}\n", nlohmann::ordered_json{{"dataset", data.name}, {"encoding", run.config.model.encoding}, {"step", run.step}, {"x", row.x}, {"metric", row.metric},
+                                                {"mean", row.mean}, {"deviation", row.deviation}, {"examples", row.examples}}.dump());
+    return;
   }
-  if (!settings.json) fmt::print("each example's scores: {}\n", (folder / "results.jsonl").string());
+  fmt::print("{} at step {}, {}\n{}each example's scores: {}\n", data.name, run.step, run.config.model.encoding, table.text(), (folder / "results.jsonl").string());
 }
 
 }  // namespace

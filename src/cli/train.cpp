@@ -4,8 +4,10 @@
 
 #include "base/config.h"
 #include "base/error.h"
+#include "base/files.h"
 #include "base/names.h"
 #include "cli/verbs.h"
+#include "eval/score_table.h"
 #include "experiments/dry_run.h"
 #include "experiments/run.h"
 #include "train/checkpoint_dir.h"
@@ -37,15 +39,17 @@ void train_verb(const TrainSettings& settings, const std::vector<std::string>& o
   if (settings.deterministic) config.deterministic = true;
   const Resume resume = resume_of(settings);
   if (settings.print_config) {
-    fmt::print("{}", to_yaml(resolve(config, resume)));
+    fmt::print("{}", to_yaml(resolve(config)));
     return;
   }
   const bool begun = !list_checkpoints(std::filesystem::path(config.dump_dir) / "checkpoints").empty();
   if (settings.resume == "must" && !begun) throw Error(fmt::format("--resume=must, but {} has no checkpoint to go on from", config.dump_dir));
   if (settings.resume == "never" && begun) throw Error(fmt::format("--resume=never, but {} has checkpoints: choose another dump_dir, or remove it", config.dump_dir));
-  if (settings.dry_run) return dry_run(config, resume);
+  if (settings.dry_run) return dry_run(config);
   if (const int code = run(config, {}, resume); code != kDone) throw Error("the run diverged", ExitCode(code));
-  fmt::print("{}\n", config.dump_dir);
+  ScoreTable scores;
+  scores.add_lines(read_file(std::filesystem::path(config.dump_dir) / "results.jsonl"));
+  fmt::print("{}{}\n", scores.text(), config.dump_dir);
 }
 
 }  // namespace

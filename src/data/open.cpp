@@ -9,6 +9,8 @@
 namespace darope {
 namespace {
 
+constexpr int64_t kTestsAtOnce = 64;
+
 void add(Sha256& hash, const Batch& batch) {
   for (const Tensor& tensor : {batch.tokens, batch.rows, batch.targets, batch.weight})
     if (tensor.defined()) hash.add({static_cast<const std::byte*>(tensor.const_data_ptr()), tensor.nbytes()});
@@ -17,8 +19,11 @@ void add(Sha256& hash, const Batch& batch) {
 }  // namespace
 
 Dataset open_dataset(const DataConfig& config, uint64_t seed, int64_t batches) {
-  if (int(config.task.empty()) + int(config.path.empty()) + int(config.root_dir.empty()) != 2)
-    throw Error("give one of data.task, a synthetic task, data.path, a file to learn from, and data.root_dir, a prepared dataset");
+  const int given = int(!config.task.empty()) + int(!config.path.empty()) + int(!config.root_dir.empty());
+  if (given == 0) throw Error("give one of data.task, a synthetic task, data.path, a file to learn from, and data.root_dir, a prepared dataset");
+  if (given > 1)
+    throw Error(fmt::format("data.task '{}', data.path '{}' and data.root_dir '{}' cannot go together: empty all but one, as with data.task=", config.task,
+                            config.path, config.root_dir));
   const auto at_least = [](const char* key, int64_t value, int64_t least) {
     if (value < least) throw Error(fmt::format("data.{} is {}: it must be at least {}", key, value, least));
   };
@@ -44,7 +49,8 @@ std::string dataset_name(const DataConfig& config) {
 std::string data_hash(const Dataset& data, int64_t batches) {
   Sha256 hash;
   for (const int64_t index : {int64_t{0}, int64_t{1}, batches / 2, batches - 1}) add(hash, data.train->at(index));
-  for (const TestLength& test : data.tests) add(hash, test.set->read(0, std::min<int64_t>(4, test.set->size())));
+  for (const TestLength& test : data.tests)
+    for (int64_t first = 0; first < test.set->size(); first += kTestsAtOnce) add(hash, test.set->read(first, std::min(kTestsAtOnce, test.set->size() - first)));
   return hash.hex();
 }
 

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "data/open.h"
 #include "encodings/encoding.h"
+#include "experiments/past.h"
 
 namespace darope {
 namespace {
@@ -34,10 +35,11 @@ std::vector<RunConfig> make_plan(const CompareConfig& config) {
   const bool file = !config.data.path.empty() || !config.data.root_dir.empty();
   if (file && !config.tasks.empty())
     throw Error("tasks are given beside data.path or data.root_dir: compare on tasks, on a file or on a prepared dataset");
-  if (!file) check_list("tasks", config.tasks);
+  const std::vector<std::string> tasks = file ? std::vector<std::string>{""} : config.tasks.empty() && !config.data.task.empty() ? std::vector{config.data.task} : config.tasks;
+  if (!file) check_list("tasks", tasks);
   std::vector<RunConfig> plan;
   for (int64_t i = 0; i < config.seeds; ++i)
-    for (const std::string& task : file ? std::vector<std::string>{""} : config.tasks)
+    for (const std::string& task : tasks)
       for (const std::string& encoding : config.encodings) {
         RunConfig run = config;
         run.data.task = task;
@@ -46,6 +48,8 @@ std::vector<RunConfig> make_plan(const CompareConfig& config) {
         run.name = fmt::format("{}-{}-s{}", file_name(dataset_name(run.data)), file_name(encoding), run.seed);
         run.dump_dir = (std::filesystem::path(config.dump_dir) / "runs" / run.name).string();
         plan.push_back(resolve(run));
+        check_past(plan.back(), {});
+        check_data(plan.back());
       }
   return plan;
 }

@@ -28,8 +28,8 @@ std::string bands_of(const Plan& plan, int64_t bands) {
 
 }  // namespace
 
-void dry_run(const RunConfig& given, const Resume& resume) {
-  const RunConfig full = resolve(given, resume);
+void dry_run(const RunConfig& given) {
+  const RunConfig full = resolve(given);
   const Dataset data = open_dataset(full.data, uint64_t(full.seed), full.steps * full.grad_acc_steps);
   if (full.threads > 0) at::set_num_threads(int(full.threads));
   const at::Device device = find_device(full.device);

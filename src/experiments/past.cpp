@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "base/config.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/json.h"
+#include "data/open.h"
 #include "runs/runs.h"
 #include "train/checkpoint_dir.h"
 
@@ -16,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What was left to the machine is said now, or the other way round; check_data() sees to it that the type of number stays.
+// What was left to the machine is said now, or the other way round; check_dtype() sees to it that the type of number stays.
 bool named(const Difference& d) { return (d.key == "device" || d.key == "dtype") && (d.before == "auto" || d.after == "auto"); }
 
 bool always_may_change(const std::string& key) {
@@ -33,6 +35,17 @@ fs::path whole(const fs::path& path) {
 }
 fs::path run_of(const fs::path& checkpoint) { return whole(checkpoint).parent_path().parent_path(); }      // RUN/checkpoints/STEP
 std::string begun_from(const fs::path& checkpoint) { return fmt::format("begun from {}\n", whole(checkpoint).string()); }
+
+// The folder that holds what the run goes on from.
+fs::path past_of(const RunConfig& config, const Resume& resume) { return begins_elsewhere(config, resume) ? run_of(resume.from) : fs::path(config.dump_dir); }
+
+// What a run wrote about itself, at its beginning or its end; empty if nothing.
+std::string fact(const fs::path& run, const char* key) {
+  for (const char* name : {"manifest.json", "run.json"})
+    if (const fs::path file = run / name; fs::exists(file))
+      if (const Json facts = parse_json(read_file(file), file.string()); facts.contains(key)) return facts.at(key);
+  return "";
+}
 
 std::string changes_of(const fs::path& run, const RunConfig& config, const std::vector<std::string>& may_change = {}) {
   const fs::path file = run / "config.yaml";
@@ -56,16 +69,13 @@ std::string changes(const std::string& text, const fs::path& file, const RunConf
 void check_same_config(const std::string& text, const fs::path& file, const RunConfig& config, const std::vector<std::string>& may_change) {
   const std::string changed = changes(text, file, config, may_change);
   if (!changed.empty())
-    throw Error(fmt::format("{} belongs to another run ({}): choose another dump_dir, or remove it; 'darope train' takes --allow-config-change=KEY",
-                            file.parent_path().string(), changed));
+    throw Error(fmt::format("{} belongs to another run ({}): choose another folder (dump_dir, or --out of compare); 'darope train' takes "
+                            "--allow-config-change=KEY", file.parent_path().string(), changed));
 }
 
 void check_past(const RunConfig& config, const Resume& resume) {
   const fs::path folder = config.dump_dir;
-  const auto check_config = [&](const fs::path& run) {
-    if (const fs::path file = run / "config.yaml"; fs::exists(file)) check_same_config(read_file(file), file, config, resume.may_change);
-  };
-  check_config(folder);
+  if (const fs::path file = folder / "config.yaml"; fs::exists(file)) check_same_config(read_file(file), file, config, resume.may_change);
   if (is_finished(folder) && !has_checkpoints(folder) && !changes_of(folder, config).empty())
     throw Error(fmt::format("{} is finished and holds no checkpoint to go on from with other settings: choose another dump_dir", folder.string()));
   if (resume.from.empty()) return;
@@ -75,18 +85,36 @@ void check_past(const RunConfig& config, const Resume& resume) {
   }
   if (!fs::is_directory(resume.from)) throw Error(fmt::format("--resume={}: neither auto, must, never nor the folder of a checkpoint", resume.from.string()));
   if (const auto problem = checkpoint_problem(resume.from, Verify::kHashes)) throw Error(fmt::format("--resume={}: {}", resume.from.string(), *problem));
-  check_config(run_of(resume.from));
+  if (const std::string changed = changes_of(run_of(resume.from), config, resume.may_change); !changed.empty())
+    throw Error(fmt::format("--resume={}: its run had other settings ({}): give the same, or allow a change with --allow-config-change=KEY", resume.from.string(), changed));
 }
 
-void check_data(const RunConfig& config, const Resume& resume, const std::string& dtype, const std::string& data_order) {
-  const fs::path run = begins_elsewhere(config, resume) ? run_of(resume.from) : fs::path(config.dump_dir), file = run / "manifest.json";
-  if (!fs::exists(file)) return;
-  const Json manifest = parse_json(read_file(file), file.string());
+std::string data_order(const RunConfig& config) {
+  static std::map<std::string, std::string> known;            // many runs of a comparison share their data
+  RunConfig only;
+  only.data = config.data, only.seed = config.seed, only.steps = config.steps * config.grad_acc_steps;
+  std::string& hash = known[to_canonical_json(only)];
+  if (hash.empty()) hash = data_hash(open_dataset(config.data, uint64_t(config.seed), only.steps), only.steps);
+  return hash;
+}
+
+void check_dtype(const RunConfig& config, const Resume& resume, const std::string& dtype) {
+  const fs::path run = past_of(config, resume);
   // `auto` may mean another type on another machine; a run goes on in the one it began with.
-  if (const std::string before = manifest.value("dtype", dtype); before != dtype)
+  if (const std::string before = fact(run, "dtype"); !before.empty() && before != dtype)
     throw Error(fmt::format("{} was begun in {} and would go on in {} here: give dtype={}", run.string(), before, dtype, before));
-  if (changes_of(run, config).empty() && manifest.value("data_order", data_order) != data_order)
-    throw Error(fmt::format("the data are not what they were when {} began: put them back, or choose another dump_dir", run.string()));
+}
+
+void check_data(const RunConfig& config, const Resume& resume) {
+  const fs::path run = past_of(config, resume), file = run / "config.yaml";
+  const std::string known = fact(run, "data_order");
+  if (known.empty() || !fs::exists(file)) return;
+  RunConfig before;
+  read_yaml(list_fields(before), read_file(file), file.string());
+  for (const Difference& d : differences(before, config))
+    if (d.key.starts_with("data.")) return;                   // other data on purpose
+  if (data_order(before) != known)
+    throw Error(fmt::format("the data are not what they were when {} was trained: put them back, or choose another folder (dump_dir, or --out of compare)", run.string()));
 }
 
 bool is_finished_as(const RunConfig& config) { return is_finished(config.dump_dir) && changes_of(config.dump_dir, config).empty(); }

@@ -8,10 +8,14 @@ namespace darope {
 std::string changes(const std::string& text, const std::filesystem::path& file, const RunConfig& config, const std::vector<std::string>& may_change = {});
 void check_same_config(const std::string& text, const std::filesystem::path& file, const RunConfig& config, const std::vector<std::string>& may_change = {});
 
+// Of a run's data, at the seed and for the steps of its config: some training batches and all test examples.
+std::string data_order(const RunConfig& config);
+
 // An Error where the run's folder, or the checkpoint it begins from, is of another run, or there is nothing to go on from.
 void check_past(const RunConfig& config, const Resume& resume);
-// Likewise where the numbers were of another type, or the data are not what they were: `dtype` and `data_order` are today's.
-void check_data(const RunConfig& config, const Resume& resume, const std::string& dtype, const std::string& data_order);
+// Likewise where its numbers were of another type than they would be now, or its data are not what they were.
+void check_dtype(const RunConfig& config, const Resume& resume, const std::string& dtype);
+void check_data(const RunConfig& config, const Resume& resume = {});
 bool is_finished_as(const RunConfig& config);
 
 // history.txt of a run's folder: what it was begun from and which settings changed at which step, a line each. Two runs are

@@ -120,7 +120,7 @@ at::ScalarType find_dtype(const std::string& name, at::Device device) {
   throw Error(unknown_name("dtype", name, {"auto", "fp32", "bf16"}));
 }
 
-RunConfig resolve(RunConfig config, const Resume& resume) {
+RunConfig resolve(RunConfig config) {
   if (config.dump_dir.empty()) throw Error("dump_dir is empty: give the folder this run should write to");
   config.check();
   if (config.threads < 0) throw Error(fmt::format("threads is {}: it must be at least 0", config.threads));
@@ -134,13 +134,14 @@ RunConfig resolve(RunConfig config, const Resume& resume) {
     if (!find_encoding(encoding).traits.trains)
       throw Error(fmt::format("{} is a change at evaluation and cannot be trained: train rope", base_name(encoding)));
   const Plan plan(config.model);                          // says what is wrong with the model, without making it
-  check_past(config, resume);
   return config;
 }
 
 int run(RunConfig given, const std::function<void(int64_t)>& on_step, const Resume& resume) {
   watch_signals();
-  const RunConfig config = resolve(given, resume);        // refuses before anything is made
+  const RunConfig config = resolve(given);
+  check_past(config, resume);                             // refuses before anything is made
+  check_data(config, resume);
   const fs::path folder = config.dump_dir;
   if (is_finished_as(config)) {
     fmt::print(stderr, "{} is finished already\n", folder.string());
@@ -155,8 +156,8 @@ int run(RunConfig given, const std::function<void(int64_t)>& on_step, const Resu
   const Dataset data = open_dataset(config.data, uint64_t(config.seed), batches);
   const at::Device device = find_device(config.device);
   const at::ScalarType type = find_dtype(config.dtype, device);
-  const std::string dtype = type == at::kBFloat16 ? "bf16" : "fp32", data_order = data_hash(data, batches);
-  check_data(config, resume, dtype, data_order);
+  const std::string dtype = type == at::kBFloat16 ? "bf16" : "fp32", order = data_order(config);
+  check_dtype(config, resume, dtype);
   Decoder model(config.model, device, type);
   const std::string shared_init = model.weights().shared_hash();
   throw_if_stopped();
@@ -166,14 +167,17 @@ int run(RunConfig given, const std::function<void(int64_t)>& on_step, const Resu
     for (const char* of_another_end : {"run.json", "results.jsonl", "results-best.jsonl"}) fs::remove(folder / of_another_end);
     write_file(folder / "base_config.yaml", to_yaml(given));
     write_file(folder / "config.yaml", to_yaml(config));
-    write_file(folder / "manifest.json", manifest(data_order, dtype));
+    write_file(folder / "manifest.json", manifest(order, dtype));
   };
   if (data.validation) hooks.validate = [&] { return mean_nll(model, *data.validation); };
   const TrainReport report = train(model, *data.train, config, folder, hooks);
-  if (!report.diverged) write_all_scores(model, data, folder);
+  if (!report.diverged) {
+    fmt::print(stderr, "scoring the test examples\n");
+    write_all_scores(model, data, folder);
+  }
   nlohmann::ordered_json json = facts(config, data, model, report);
   json["shared_init"] = shared_init;
-  json["data_order"] = data_order;
+  json["data_order"] = order;
   json["dtype"] = dtype;
   if (const std::string past = history(folder); !past.empty()) json["history"] = past;
   write_file(folder / "run.json", json.dump(1) + "\n");

@@ -37,8 +37,8 @@ struct Resume {
   std::vector<std::string> may_change = {};             // settings, or groups of them, that need not be as they were
 };
 
-// The config with what follows from the data filled in, everything checked: by its words, and against the folder it names.
-RunConfig resolve(RunConfig config, const Resume& resume = {});
+// The config with what follows from the data filled in, everything checked that can be seen without its folder.
+RunConfig resolve(RunConfig config);
 
 // Trains and evaluates in config.dump_dir: config.yaml, metrics.jsonl, train.log, tb/, checkpoints/, results.jsonl and, last, run.json.
 // A folder that is there already is continued if its config is the same, and left alone if it is finished under that config.

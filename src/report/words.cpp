@@ -25,14 +25,19 @@ std::vector<std::string> rivals(const Overall& overall, stats::Outcome outcome) 
 std::string settling(const Overall& overall) {
   using By = stats::Settling::By;
   int64_t seeds = 0;
-  bool one_seed = false, examples = false, never = false;
+  bool one_seed = false, examples = false, never = false, mixed = false;
   for (const stats::Comparison& pair : overall.leads) {
     seeds = std::max(seeds, pair.settling.seeds);
+    const auto [least, greatest] = std::minmax_element(pair.by_seed.begin(), pair.by_seed.end());
+    mixed |= pair.settling.seeds > 0 && *least < 0 && *greatest > 0;
     one_seed |= pair.settling.by == By::unknown_with_one_seed;
     examples |= pair.settling.by == By::examples;
     never |= pair.settling.by == By::nothing || pair.settling.by == By::more_seeds_than_sensible;
   }
   if (one_seed) return " One seed cannot tell how many more it would take.";
+  if (seeds > 0 && mixed)
+    return fmt::format(" About {} seeds in all would settle the mean difference{}, but seeds that disagree in sign call neither better.", seeds,
+                       never || examples ? " for some" : "");
   if (seeds > 0) return fmt::format(" About {} seeds in all would settle {}.", seeds, never || examples ? "some of that" : "that");
   if (examples) return " More test examples, rather than seeds, would settle that.";
   return never ? " The seeds contradict each other, so more of them may never settle that." : "";
@@ -81,7 +86,7 @@ std::string headline(const Overall& overall, const Summary& summary) {
   const std::string than = better.empty() ? "" : fmt::format("{} better than {}", tied.empty() ? "" : " and", and_list(better));
   const std::string ties = tied.empty() ? "" : fmt::format(" tied with {}", and_list(tied));
   if (open.empty()) return fmt::format("{}{} leads {},{}{}.{}", size, overall.leader, where, ties, than, best);
-  const std::string sure = ties.empty() && than.empty() ? "" : fmt::format(" It is{}{}.", ties, than);
+  const std::string sure = ties.empty() && than.empty() ? "" : fmt::format(" {} is{}{}.", overall.leader, ties, than);
   return fmt::format("{} is no single winner {}: {} has the best mean, but {} may be as good or better.{}{}{}", there, where,
                      overall.leader, and_list(open), settling(overall), sure, best);
 }
@@ -91,7 +96,9 @@ std::string rule_in_words(const Summary& summary) {
   return fmt::format(
       "Better needs a Holm-adjusted p below 0.05 and the same sign in every seed. Tied needs the whole 95 % interval of the difference "
       "within {:.3g} ({:.3g} in 100 of accuracy, or nats of loss). Everything else is undecided. Who leads is judged with Holm over all "
-      "pairs; {} against the others with Holm over {}. Groups of ties need every pair to be tied.",
+      "pairs; {} against the others with Holm over {}. Groups of ties need every pair to be tied. A dataset counts as "
+      "learned at a length where some encoding surely beats guessing and the best constant answer by that margin; the others are shown, "
+      "and kept out. Where datasets are taken together, accuracies are first put on a scale from guessing (0) to perfect (100).",
       margin, 100 * margin, summary.reference, summary.options.paper_family ? "the paper's four baselines" : "all baselines shown");
 }
 
@@ -128,9 +135,11 @@ std::string terminal_table(const Summary& summary) {
       if (ranking.x == x) line("mean rank", [&](size_t e) { return fmt::format("{:.1f}", ranking.ranks[e].mean); });
     text += '\n';
   }
+  if (std::any_of(summary.datasets.begin(), summary.datasets.end(), [](const Dataset& d) { return !d.higher_better; }))
+    text += "losses are in nats per token: lower is better\n";
   const bool unlearned =
       std::any_of(summary.overall.begin(), summary.overall.end(), [](const Overall& o) { return !o.not_learned.empty(); });
-  if (unlearned) text += "* not learned by any encoding, kept out of ranks and verdict\n";
+  if (unlearned) text += "* not learned: no encoding beats guessing at this length; kept out of ranks and verdict\n";
   for (const Overall& overall : summary.overall) text += printable(headline(overall, summary)) + '\n';
   for (const Variants& each : summary.variants) text += printable(options_in_words(each)) + '\n';
   for (const std::string& note : summary.notes) text += "Note: " + printable(note) + '\n';

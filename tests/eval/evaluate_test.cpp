@@ -178,7 +178,7 @@ TEST(TokenData, RefusesAFileWithoutRoomForATest) {
   config.path = (folder / "short.txt").string(), config.seq_len = 16;
   expect_contains(error_of([&] { open_dataset(config, 1, 10); }), "200 tokens: too few");
   config.task = "parity";
-  expect_contains(error_of([&] { open_dataset(config, 1, 10); }), "one of data.task");
+  expect_contains(error_of([&] { open_dataset(config, 1, 10); }), "cannot go together");
 }
 
 }  // namespace

@@ -187,3 +187,34 @@ def test_keys_of_the_metrics(finished):
             alpha, coordinate = f"pe/alpha.layer{layer}", f"pe/coordinate.layer{layer}"
             assert line[alpha + ".min"] <= line[alpha + ".mean"] <= line[alpha + ".max"]
             assert 0 < line[coordinate + ".entropy"] <= 1 and 0 <= line[coordinate + ".saturated"] <= 1
+
+
+def test_the_whole_test_part_of_the_data_counts(tmp_path, finished):
+    text = tmp_path / "text.txt"
+    text.write_bytes(bytes(i * i % 251 for i in range(20000)))
+    settings = ["data.task=", f"data.path={text}", "data.seq_len=32", "data.test_examples=40"]
+    folder = tmp_path / "run"
+    assert train(folder, *settings).returncode == 0
+    text.write_bytes(text.read_bytes()[:-200] + b"x" * 200)
+    for more in ([], ["optim.lr=0.001", "--allow-config-change=optim.lr"]):
+        again = train(folder, *settings, *more)
+        assert again.returncode == 2 and "data are not what they were" in again.stderr, again.stderr
+    scored = subprocess.run([BINARY, "eval", folder], capture_output=True, text=True)
+    assert scored.returncode == 0 and "WARNING: the data are not what they were" in scored.stderr, scored.stderr
+
+
+def test_a_comparison_notices_changed_data(tmp_path):
+    text = tmp_path / "text.txt"
+    text.write_bytes(bytes(i * i % 251 for i in range(20000)))
+    compare = [BINARY, "compare", "--data", text, "--out", tmp_path / "out", "--encodings", "nope,rope", "--seeds", "1", "steps=3", "threads=1"]
+    assert subprocess.run(compare, capture_output=True).returncode == 0
+    text.write_bytes(bytes(i * i % 241 for i in range(20000)))
+    again = subprocess.run(compare, capture_output=True, text=True)
+    assert again.returncode == 2 and "data are not what they were" in again.stderr and "--out" in again.stderr, again.stderr
+
+
+def test_scores_stand_at_the_end(finished):
+    shown = train(finished).stdout
+    values = [line["value"] for line in lines(finished / "results.jsonl") if line["metric"] == "token_accuracy" and line["x"] == 1]
+    row = next(line.split() for line in shown.splitlines() if line.split()[:2] == ["1x", "token_accuracy"])
+    assert math.isclose(float(row[2]), sum(values) / len(values), abs_tol=5e-5) and int(row[4]) == len(values)

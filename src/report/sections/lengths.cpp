@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "report/sections/sections.h"
@@ -39,9 +40,9 @@ ordered_json lengths_data(const Summary& summary) {
 
 std::string lengths_section(const Summary& summary, const Gathered&) {
   if (summary.lengths.size() < 2) return "";
-  std::string html =
-      "<p>Mean score at each multiple of the training length; the thin grey line is chance. "
-      "Hover a point for its value and intervals.</p><div class='grid'>";
+  const bool accuracies = std::any_of(summary.datasets.begin(), summary.datasets.end(), [](const Dataset& d) { return d.higher_better; });
+  std::string html = fmt::format("<p>Mean score at each multiple of the training length{}. Hover a point for its value and intervals.</p><div class='grid'>",
+                                 accuracies ? "; the thin grey line is chance" : "");
   for (size_t d = 0; d < summary.datasets.size(); ++d)
     html += chart("lengths", d, summary.datasets[d].name);
   return html + "</div>";
