@@ -52,6 +52,15 @@ std::string changes_of(const fs::path& run, const RunConfig& config, const std::
   return fs::exists(file) ? changes(read_file(file), file, config, may_change) : "";
 }
 
+std::string data_order(const RunConfig& config) {
+  static std::map<std::string, std::string> known;            // many runs of a comparison share their data
+  RunConfig only;
+  only.data = config.data, only.seed = config.seed, only.steps = config.steps * config.grad_acc_steps;
+  std::string& hash = known[to_canonical_json(only)];
+  if (hash.empty()) hash = data_hash(open_dataset(config.data, uint64_t(config.seed), only.steps), only.steps);
+  return hash;
+}
+
 }  // namespace
 
 std::string changes(const std::string& text, const fs::path& file, const RunConfig& config, const std::vector<std::string>& may_change) {
@@ -87,15 +96,6 @@ void check_past(const RunConfig& config, const Resume& resume) {
   if (const auto problem = checkpoint_problem(resume.from, Verify::kHashes)) throw Error(fmt::format("--resume={}: {}", resume.from.string(), *problem));
   if (const std::string changed = changes_of(run_of(resume.from), config, resume.may_change); !changed.empty())
     throw Error(fmt::format("--resume={}: its run had other settings ({}): give the same, or allow a change with --allow-config-change=KEY", resume.from.string(), changed));
-}
-
-std::string data_order(const RunConfig& config) {
-  static std::map<std::string, std::string> known;            // many runs of a comparison share their data
-  RunConfig only;
-  only.data = config.data, only.seed = config.seed, only.steps = config.steps * config.grad_acc_steps;
-  std::string& hash = known[to_canonical_json(only)];
-  if (hash.empty()) hash = data_hash(open_dataset(config.data, uint64_t(config.seed), only.steps), only.steps);
-  return hash;
 }
 
 void check_dtype(const RunConfig& config, const Resume& resume, const std::string& dtype) {

@@ -8,9 +8,6 @@ namespace darope {
 std::string changes(const std::string& text, const std::filesystem::path& file, const RunConfig& config, const std::vector<std::string>& may_change = {});
 void check_same_config(const std::string& text, const std::filesystem::path& file, const RunConfig& config, const std::vector<std::string>& may_change = {});
 
-// Of a run's data, at the seed and for the steps of its config: some training batches and all test examples.
-std::string data_order(const RunConfig& config);
-
 // An Error where the run's folder, or the checkpoint it begins from, is of another run, or there is nothing to go on from.
 void check_past(const RunConfig& config, const Resume& resume);
 // Likewise where its numbers were of another type than they would be now, or its data are not what they were.

@@ -156,7 +156,7 @@ int run(RunConfig given, const std::function<void(int64_t)>& on_step, const Resu
   const Dataset data = open_dataset(config.data, uint64_t(config.seed), batches);
   const at::Device device = find_device(config.device);
   const at::ScalarType type = find_dtype(config.dtype, device);
-  const std::string dtype = type == at::kBFloat16 ? "bf16" : "fp32", order = data_order(config);
+  const std::string dtype = type == at::kBFloat16 ? "bf16" : "fp32", order = data_hash(data, batches);
   check_dtype(config, resume, dtype);
   Decoder model(config.model, device, type);
   const std::string shared_init = model.weights().shared_hash();
