@@ -128,7 +128,7 @@ void add_to_history(const RunConfig& config, const Resume& resume, int64_t step)
   const fs::path folder = config.dump_dir, file = folder / "history.txt";
   const bool elsewhere = begins_elsewhere(config, resume);
   std::string lines = elsewhere ? begun_from(resume.from) : step == 0 ? "" : history(folder);
-  const std::string changed = elsewhere || step > 0 ? changes_of(elsewhere ? run_of(resume.from) : folder, config) : "";
+  const std::string changed = elsewhere || step > 0 ? changes_of(past_of(config, resume), config) : "";
   if (const std::string line = fmt::format("at step {}: {}\n", step, changed); !changed.empty() && !lines.ends_with(line)) lines += line;
   if (lines != history(folder)) write_file(file, lines);
 }

@@ -189,7 +189,7 @@ def test_keys_of_the_metrics(finished):
             assert 0 < line[coordinate + ".entropy"] <= 1 and 0 <= line[coordinate + ".saturated"] <= 1
 
 
-def test_the_whole_test_part_of_the_data_counts(tmp_path, finished):
+def test_the_whole_test_part_of_the_data_counts(tmp_path):
     text = tmp_path / "text.txt"
     text.write_bytes(bytes(i * i % 251 for i in range(20000)))
     settings = ["data.task=", f"data.path={text}", "data.seq_len=32", "data.test_examples=40"]
