@@ -86,6 +86,11 @@ def test_dry_run_says_what_it_would_cost_and_keeps_nothing(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_dry_run_of_a_share_times_that_share_alone(tmp_path):
+    header, darope, empty, total = done("compare", *TASK, "--shard", "1/2", "--dry-run", cwd=tmp_path).splitlines()
+    assert darope.startswith("darope") and total.startswith("1 runs, 0 of them finished.")
+
+
 def test_shards_and_bundles_make_one_comparison(tmp_path):
     for i in range(2):
         printed = done("compare", *TASK, "--out", f"shard{i}", "--shard", f"{i}/2", "--bundle", f"{i}.tar.zst", cwd=tmp_path)
