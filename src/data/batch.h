@@ -5,7 +5,7 @@ namespace darope {
 using at::Tensor;
 
 // What a model reads and what it should say. Only the rows that count are scored: a head over a large vocabulary costs more
-// than the model before it. All batches of one stream have the same shapes, so that they fit one set of buffers.
+// than the model before it. Batches of one stream that have equally many tokens have the same shapes, and so fit one set of buffers.
 struct Batch {
   Tensor tokens;      // [B, T] int64
   Tensor rows;        // [N] int64: scored places of the flattened [B * T]; the same number for each example, padded with weight 0.

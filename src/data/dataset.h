@@ -15,7 +15,14 @@ class TrainStream {
  public:
   virtual ~TrainStream() = default;
   virtual Batch at(int64_t index) const = 0;
+  virtual int64_t tokens(int64_t index) const = 0;        // of batch `index`, padding too; few different numbers in all
 };
+
+inline int64_t tokens_before(const TrainStream& stream, int64_t end) {
+  int64_t sum = 0;
+  for (int64_t i = 0; i < end; ++i) sum += stream.tokens(i);
+  return sum;
+}
 
 // Example i is example i for every model.
 class TestSet {

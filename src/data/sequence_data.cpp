@@ -49,6 +49,7 @@ class SequenceStream final : public TrainStream {
     }
     return pack(sequences, length_);
   }
+  int64_t tokens(int64_t) const override { return rows_ * length_; }
 
  private:
   int64_t place(int64_t epoch, int64_t i) const {
@@ -124,6 +125,7 @@ class WindowStream final : public TrainStream {
     }
     return pack(windows, length_);
   }
+  int64_t tokens(int64_t) const override { return rows_ * length_; }
 
  private:
   std::shared_ptr<const PreparedData> data_;

@@ -43,20 +43,40 @@ Batch pack(const std::vector<Example>& examples, int64_t length, int64_t answers
   return out;
 }
 
+// While lengths grow, batches are as wide as they need to be: a half, a quarter or an eighth of the context at first. What
+// follows a rendering changes nothing before it, so this is speed alone.
 class TaskStream final : public TrainStream {
  public:
-  TaskStream(TrainingPlan plan, int64_t rows, int64_t length)
-      : plan_(plan), rows_(rows), length_(length), answers_(longest_answer(plan.task, plan.range)) {}
+  TaskStream(TrainingPlan plan, int64_t rows, int64_t length) : plan_(plan), rows_(rows) {
+    const int64_t least = std::max(kNarrowest, rendered_length(plan.task, plan.range.first));
+    for (const int64_t width : {length / 8, length / 4, length / 2, length}) {
+      if (width < least && width < length) continue;
+      const Range range = lengths(plan.task, width, Bucket::in_domain);
+      shapes_.push_back({width, range.last, longest_answer(plan.task, range)});
+    }
+  }
 
   Batch at(int64_t index) const override {
     std::vector<Example> examples;
     for (int64_t row = 0; row < rows_; ++row) examples.push_back(training_example(plan_, index, row));
-    return pack(examples, length_, answers_, true);
+    const Shape& shape = shape_of(index);
+    return pack(examples, shape.width, shape.answers, true);
   }
+  int64_t tokens(int64_t index) const override { return rows_ * shape_of(index).width; }
 
  private:
+  static constexpr int64_t kNarrowest = 16;
+  struct Shape {
+    int64_t width, longest_n, answers;
+  };
+  const Shape& shape_of(int64_t index) const {
+    const int64_t n = longest_n(plan_.schedule, plan_.range, index, plan_.steps);
+    return *std::find_if(shapes_.begin(), shapes_.end(), [&](const Shape& shape) { return n <= shape.longest_n; });
+  }
+
   TrainingPlan plan_;
-  int64_t rows_, length_, answers_;
+  int64_t rows_;
+  std::vector<Shape> shapes_;                 // from narrow to wide; the last holds every n of the plan
 };
 
 class TaskTest final : public TestSet {

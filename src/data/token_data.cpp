@@ -40,6 +40,7 @@ class TokenStream final : public TrainStream {
       places.push_back(Random(seed_, "tokens/train", uint64_t(index) << 32 | uint64_t(row)).between(0, end_ - length_ - 1));
     return windows(*source_, places, length_);
   }
+  int64_t tokens(int64_t) const override { return rows_ * length_; }
 
  private:
   std::shared_ptr<const TokenSource> source_;

@@ -1,15 +1,12 @@
-#include <ATen/TensorOperators.h>
 #include <ATen/ops/dropout.h>
 #include <ATen/ops/matmul.h>
-#include <ATen/ops/softmax.h>
 
 #include <cmath>
 #include <string>
 
 #include "base/error.h"
-#include "encodings/attention.h"
 #include "encodings/spec.h"
-#include "ops/rotate.h"
+#include "ops/cope.h"
 
 namespace darope {
 
@@ -31,18 +28,9 @@ class CoPE final : public Encoding {
 
   Tensor attend(TensorList parameters, const Tensor& q, const Tensor& k, const Tensor& v, bool causal, double dropout) const override {
     if (!causal) throw Error("cope counts keys from each one up to the query, so it needs causal=True");
-    const at::ScalarType type = ops::compute_type(q.scalar_type());                       // counting in bfloat16 stops at 256
-    const Tensor queries = q.to(type).transpose(1, 2), keys = k.to(type).transpose(1, 2), values = v.to(type).transpose(1, 2);
     const double scale = 1 / std::sqrt(double(shape_.head_dim));
-    const Tensor future = future_mask(q, k);                                              // [Tq, Tk]
-    const Tensor content = at::matmul(queries, keys.transpose(-1, -2)) * scale;           // [B, H, Tq, Tk]
-    const Tensor counted = content.sigmoid().masked_fill(future, 0).flip(-1).cumsum(-1).flip(-1).clamp_max(double(npos_max_ - 1));
-    Tensor by_position = at::matmul(queries, parameters[0].to(type).t());                 // z_i[p], [B, H, Tq, npos]
-    if (scaled_) by_position = by_position * scale;
-    const Tensor floor = counted.floor().detach(), weight = counted - floor;
-    const Tensor low = by_position.gather(-1, floor.to(at::kLong)), high = by_position.gather(-1, (floor + 1).clamp_max(double(npos_max_ - 1)).to(at::kLong));
-    const Tensor logits = (content + (1 - weight) * low + weight * high).masked_fill(future, -INFINITY);
-    return at::matmul(at::dropout(at::softmax(logits, -1), dropout, dropout > 0), values).transpose(1, 2).to(q.scalar_type());
+    const Tensor weights = ops::cope_weights(q, k, parameters[0], scale, scaled_ ? scale : 1);
+    return at::matmul(at::dropout(weights, dropout, dropout > 0), v.transpose(1, 2)).transpose(1, 2);
   }
 
  private:

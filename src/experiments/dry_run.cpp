@@ -30,7 +30,9 @@ std::string bands_of(const Plan& plan, int64_t bands) {
 
 void dry_run(const RunConfig& given) {
   const RunConfig full = resolve(given);
-  const Dataset data = open_dataset(full.data, uint64_t(full.seed), full.steps * full.grad_acc_steps);
+  const int64_t batches = full.steps * full.grad_acc_steps;
+  const int64_t tokens = tokens_before(*open_dataset(full.data, uint64_t(full.seed), batches).train, batches);
+  const Dataset data = open_dataset(widest(full.data), uint64_t(full.seed), batches);
   if (full.threads > 0) at::set_num_threads(int(full.threads));
   const at::Device device = find_device(full.device);
   Decoder model(full.model, device, find_dtype(full.dtype, device));
@@ -47,15 +49,14 @@ void dry_run(const RunConfig& given) {
     throw stop_signal() ? Error("the trial was stopped", e.code()) : e;
   }
   if (report.diverged) throw Error(fmt::format("the loss is not finite after {} steps: these settings would diverge", report.steps), kNonFinite);
-  const double step = timer.a_step();
-  const int64_t tokens = full.steps * full.grad_acc_steps * full.data.batch_size * full.data.seq_len;
+  const double step = timer.a_step(), share = double(tokens) / double(tokens_before(*data.train, batches));
   fmt::print("parameters    {}\n", model.plan().parameters());
   fmt::print("encoding      {}\n", full.model.encoding);
   fmt::print("bands         {}\n", bands_of(model.plan(), full.model.head_dim() / 2));
   fmt::print("memory        {:.0f} MB at most so far, on {}\n", double(peak_memory(device)) / 1e6, device_name(device));
-  fmt::print("tokens        {} in {} steps of {}\n", tokens, full.steps, tokens / full.steps);
+  fmt::print("tokens        {} in {} steps of {}{}\n", tokens, full.steps, share < 1 ? "at most " : "", tokens_before(*data.train, full.grad_acc_steps));
   fmt::print("a step        {:.1f} ms\n", step * 1e3);
-  fmt::print("estimated     {} for training\n", format_time(step * double(full.steps)));
+  fmt::print("estimated     {} for training\n", format_time(step * share * double(full.steps)));
 }
 
 }  // namespace darope

@@ -8,6 +8,7 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/progress.h"
+#include "data/open.h"
 #include "experiments/compare.h"
 #include "experiments/process.h"
 #include "experiments/scratch.h"
@@ -30,6 +31,7 @@ struct Cost {
 Cost measure(const RunConfig& whole, int64_t threads, const fs::path& folder) {
   RunConfig few = whole;
   few.steps = StepTimer::kSteps, few.optim.warmup = 0, few.logging.freq = 1, few.threads = threads, few.dump_dir = folder.string();
+  few.data = widest(whole.data);
   few.data.test_examples = std::min(whole.data.test_examples, kExamples), few.data.free_running = 0;
   const fs::path told = folder / "seconds.json";
   const pid_t child = start_process([&] {
@@ -43,7 +45,10 @@ Cost measure(const RunConfig& whole, int64_t threads, const fs::path& folder) {
     throw Error(fmt::format("a trial of {} did not come to its end; 'darope train' with its settings says why", whole.name), kFailed);
   const Json seconds = parse_json(read_file(told), "seconds.json"), facts = parse_json(read_file(folder / "run.json"), "run.json");
   Cost cost{.step_seconds = seconds.at("step"), .parameters = facts.at("parameters"), .memory_bytes = facts.at("peak_memory_bytes")};
-  cost.run_seconds = cost.step_seconds * double(whole.steps) +
+  const int64_t batches = whole.steps * whole.grad_acc_steps;
+  const Dataset data = open_dataset(whole.data, uint64_t(whole.seed), batches), wide = open_dataset(few.data, uint64_t(whole.seed), batches);
+  const double share = double(tokens_before(*data.train, batches)) / double(tokens_before(*wide.train, batches));
+  cost.run_seconds = share * cost.step_seconds * double(whole.steps) +
                      seconds.at("test").get<double>() * double(whole.data.test_examples) / double(few.data.test_examples);
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder))
     if (entry.is_regular_file()) cost.disk_bytes += int64_t(entry.file_size());

@@ -2,7 +2,15 @@
 #include <chrono>
 #include <cstdint>
 
+#include "data/config.h"
+
 namespace darope {
+
+// What a trial trains on: batches of full width from the first, as the last ones of a run are.
+inline DataConfig widest(DataConfig data) {
+  data.lengths.kind = "uniform";
+  return data;
+}
 
 // Seconds a step takes, in a trial of kSteps. The first ones choose kernels and, on a GPU, record the step: they do not count.
 class StepTimer {

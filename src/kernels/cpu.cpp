@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/cope.h"
 #include "kernels/project.h"
 #include "kernels/rotate.h"
 
@@ -11,6 +12,8 @@ namespace darope::kernels {
   namespace isa {                                                                                                                   \
   void rotate(const Forward<T>&, int64_t, int64_t);                                                                                 \
   void rotate(const Backward<T>&, int64_t, int64_t);                                                                                \
+  void cope(const Cope<T>&, int64_t, int64_t);                                                                                      \
+  void cope(const CopeBackward<T>&, int64_t, int64_t);                                                                              \
   void project(const Projection<T>&, Compute<T>*, int64_t, int64_t);                                                                \
   void project_backward(const Projection<T>&, const Compute<T>*, T*, Compute<T>*, int64_t, int64_t);                                \
   }
@@ -41,6 +44,11 @@ template <class P> void rotate_cpu(const P& p, int64_t first, int64_t last) {
   best.run(p, first, last);
 }
 
+template <class P> void cope_cpu(const P& p, int64_t first, int64_t last) {
+  static const Best<const P&, int64_t, int64_t> best DAROPE_BEST(cope);
+  best.run(p, first, last);
+}
+
 template <class T> void project_cpu(const Projection<T>& p, Compute<T>* logit, int64_t first, int64_t last) {
   static const Best<const Projection<T>&, Compute<T>*, int64_t, int64_t> best DAROPE_BEST(project);
   best.run(p, logit, first, last);
@@ -54,6 +62,8 @@ template <class T> void project_backward_cpu(const Projection<T>& p, const Compu
 #define DAROPE_INSTANTIATE(T)                                                                         \
   template void rotate_cpu(const Forward<T>&, int64_t, int64_t);                                      \
   template void rotate_cpu(const Backward<T>&, int64_t, int64_t);                                     \
+  template void cope_cpu(const Cope<T>&, int64_t, int64_t);                                           \
+  template void cope_cpu(const CopeBackward<T>&, int64_t, int64_t);                                   \
   template void project_cpu(const Projection<T>&, Compute<T>*, int64_t, int64_t);                     \
   template void project_backward_cpu(const Projection<T>&, const Compute<T>*, T*, Compute<T>*, int64_t, int64_t);
 DAROPE_INSTANTIATE(double)

@@ -1,6 +1,8 @@
 #pragma once
+#include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <numbers>
 
 #include "kernels/rotate.h"
 
@@ -66,6 +68,28 @@ inline void finish_stores() { __builtin_ia32_sfence(); }                     // 
 inline void finish_stores() {}
 #endif
 constexpr int64_t kPastCaches = 2 << 20;                                     // bytes of one result from which on that pays
+
+inline Floats nearest(const Floats& x, Ints& integer) {                      // |x| below 2^22
+  constexpr float magic = 0x1.8p23f;
+  const Floats shifted = x + magic;
+  integer = Ints(shifted);                                                   // its low bits count
+  return shifted - magic;
+}
+
+// e^x to about one float ulp: 2^n e^r with |r| <= ln 2 / 2, Taylor to degree 7. Beyond the floats it stays at their ends.
+inline Floats exponential(Floats x) {
+  constexpr float log2 = 0x1.62E430p-1f, log2_rest = -0x1.05C610p-29f;
+  x = x > 88.f ? Floats{} + 88.f : x < -87.f ? Floats{} - 87.f : x;          // NaN passes
+  Ints n;
+  const Floats times = nearest(x * float(std::numbers::log2e), n);
+  const Floats r = (x - times * log2) - times * log2_rest;
+  const Floats e = 1 + r * (1 + r * (1.f / 2 + r * (1.f / 6 + r * (1.f / 24 + r * (1.f / 120 + r * (1.f / 720 + r * (1.f / 5040)))))));
+  return Floats(Ints(e) + (n << 23));
+}
+inline Vector<double> exponential(Vector<double> x) {
+  for (int64_t i = 0; i < kLanes; ++i) x[i] = std::exp(x[i]);
+  return x;
+}
 
 template <class C> inline C sum(const Vector<C>& x) {
   auto a = x + __builtin_shufflevector(x, x, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7);

@@ -3,6 +3,7 @@
 #include <torch/library.h>
 
 #include "ops/checks.h"
+#include "ops/cope.h"
 #include "ops/launch.h"
 #include "ops/rotate_learned.h"
 
@@ -39,12 +40,33 @@ LearnedGrads backward_cuda(const Tensor& q_grad, const Tensor& k_grad, const Ten
   return from_logit_grad(dq, dk, dlogit, x, w, alpha, prior);
 }
 
+constexpr auto run_cope = [](const auto& p) { kernels::cope_cuda(p, c10::cuda::getCurrentCUDAStream().stream()); };
+
+CopeOutputs cope_cuda(const Tensor& q, const Tensor& k, const Tensor& embedding, double scale, double position_scale) {
+  const c10::cuda::CUDAGuard guard(q.device());
+  const auto rows = [](const Tensor& content, const Tensor& z, double by, at::ScalarType type) {
+    return cope_rows_with<double, float, kernels::bfloat16, kernels::float16>(run_cope, content, z, by, type);
+  };
+  return cope_around(rows, q, k, embedding, scale, position_scale);
+}
+
+CopeGrads cope_backward_cuda(const Tensor& weights_grad, const Tensor& content, const Tensor& z, const Tensor& norm, const Tensor& q, const Tensor& k, const Tensor& embedding,
+                             double scale, double position_scale) {
+  const c10::cuda::CUDAGuard guard(q.device());
+  const auto rows = [](const Tensor& dweights, const Tensor& c, const Tensor& places, const Tensor& norms, double by) {
+    return cope_rows_backward_with<double, float, kernels::bfloat16, kernels::float16>(run_cope, dweights, c, places, norms, by);
+  };
+  return cope_backward_around(rows, weights_grad, content, z, norm, q, k, embedding, scale, position_scale);
+}
+
 }  // namespace
 
 TORCH_LIBRARY_IMPL(darope, CUDA, m) {
   m.impl("rotate", rotate_cuda);
   m.impl("rotate_learned", learned_cuda);
   m.impl("rotate_learned_backward", backward_cuda);
+  m.impl("cope_weights", cope_cuda);
+  m.impl("cope_weights_backward", cope_backward_cuda);
 }
 
 }  // namespace darope::ops

@@ -25,6 +25,7 @@ class SideStream {
 class Recorded {
  public:
   Recorded(at::Device device, bool record, std::function<void()> work);
+  Recorded(Recorded&&) noexcept;
   ~Recorded();
   void run();
 
@@ -38,6 +39,7 @@ class Recorded {
 class Upload {
  public:
   explicit Upload(at::Device device);
+  Upload(Upload&&) noexcept;
   ~Upload();
   void copy(const Batch& from, Batch& to);
 

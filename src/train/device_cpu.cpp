@@ -12,10 +12,12 @@ SideStream::SideStream(at::Device) {}
 SideStream::~SideStream() = default;
 
 Recorded::Recorded(at::Device, bool, std::function<void()> work) : work_(std::move(work)) {}
+Recorded::Recorded(Recorded&&) noexcept = default;
 Recorded::~Recorded() = default;
 void Recorded::run() { work_(); }
 
 Upload::Upload(at::Device) {}
+Upload::Upload(Upload&&) noexcept = default;
 Upload::~Upload() = default;
 void Upload::copy(const Batch& from, Batch& to) { to.copy_from(from); }
 

@@ -37,6 +37,7 @@ struct Recorded::State {
 
 Recorded::Recorded(at::Device device, bool record, std::function<void()> work)
     : state_(device.is_cuda() && record ? std::make_unique<State>() : nullptr), work_(std::move(work)) {}
+Recorded::Recorded(Recorded&&) noexcept = default;
 Recorded::~Recorded() = default;
 
 void Recorded::run() {
@@ -63,6 +64,7 @@ struct Upload::State {
 };
 
 Upload::Upload(at::Device device) : state_(device.is_cuda() ? std::make_unique<State>() : nullptr) {}
+Upload::Upload(Upload&&) noexcept = default;
 Upload::~Upload() = default;
 
 void Upload::copy(const Batch& from, Batch& to) {

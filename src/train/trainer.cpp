@@ -9,6 +9,7 @@
 #include <malloc.h>
 
 #include <cmath>
+#include <map>
 
 #include "base/error.h"
 #include "base/json.h"
@@ -52,19 +53,23 @@ struct Logs {
   void sync() { metrics.sync(), validations.sync(); }
 };
 
+// The buffers of batches of one shape, filled anew for each of them, and the work that reads them: a step is
+// grad_acc_steps - 1 times `micro`, and `last_micro`.
+struct Lane {
+  Batch batch;
+  Upload upload;
+  Recorded micro, last_micro;
+};
+
 class Trainer {
  public:
   Trainer(Decoder& model, const TrainStream& data, const TrainConfig& config, const std::filesystem::path& folder, const TrainHooks& hooks)
       : model_(model), data_(data), config_(config), folder_(folder), hooks_(hooks), optimizer_(model.weights(), model.plan(), config.optim),
-        loss_(at::zeros({1}, model.weights().flat().options())), upload_(model.device()),
-        micro_(model.device(), config.graph, [this] { accumulate(); }),
-        last_micro_(model.device(), config.graph, [this] {
-          accumulate();
-          optimizer_.step(loss_);
-        }) {
+        loss_(at::zeros({1}, model.weights().flat().options())) {
     clean_checkpoints(folder_ / "checkpoints");
     clean_checkpoints(folder_ / "best");
     resume();
+    tokens_ = tokens(first_step_);
   }
 
   TrainReport run();
@@ -79,13 +84,14 @@ class Trainer {
   void validate(int64_t step, Logs& logs);
   void load_batch(int64_t index);
   void accumulate();
+  void accumulate_and_step();
   bool step(int64_t step);
   void seed_dropout(int64_t batch_index);
   void log(int64_t step, Logs& logs);
   TrainReport stop_at_nonfinite();
   [[noreturn]] void stop_on_signal(int64_t step, Logs& logs);
   double seconds() const { return earlier_seconds_ + std::chrono::duration<double>(Clock::now() - start_).count(); }
-  int64_t tokens(int64_t steps) const { return steps * config_.grad_acc_steps * buffers_.tokens.numel(); }
+  int64_t tokens(int64_t steps) const { return tokens_before(data_, steps * config_.grad_acc_steps); }
 
   Decoder& model_;
   const TrainStream& data_;
@@ -93,17 +99,16 @@ class Trainer {
   std::filesystem::path folder_;
   const TrainHooks& hooks_;
   AdamW optimizer_;
-  Batch buffers_;                            // one set, filled anew for every batch
   Tensor loss_;                              // [1]: mean over the batches of a step
-  Upload upload_;
-  Recorded micro_, last_micro_;              // a step is grad_acc_steps - 1 of the first and one of the second
+  std::map<int64_t, Lane> lanes_;            // by the tokens of a batch
+  Lane* lane_ = nullptr;                     // the current batch's
   double best_loss_ = INFINITY;
   bool validation_due_ = false;              // a signal came before this step's validation was through
   int64_t first_step_ = 0;
   int64_t saved_ = -1;                       // the step of the newest checkpoint in the folder
   double earlier_seconds_ = 0;
   Clock::time_point start_ = Clock::now(), last_log_ = start_;
-  int64_t last_logged_ = 0;
+  int64_t last_logged_ = 0, tokens_ = 0, last_tokens_ = 0;
   double data_seconds_ = 0;                  // spent on making batches since the last line of the log
 };
 
@@ -183,11 +188,13 @@ void Trainer::load_batch(int64_t index) {
   const Clock::time_point from = Clock::now();
   const Batch batch = data_.at(index);
   data_seconds_ += std::chrono::duration<double>(Clock::now() - from).count();
-  if (!buffers_.tokens.defined()) {
-    buffers_ = batch.to(model_.device());
-    return;
+  if (const auto known = lanes_.find(batch.tokens.numel()); known != lanes_.end()) {
+    lane_ = &known->second;
+    return lane_->upload.copy(batch, lane_->batch);
   }
-  upload_.copy(batch, buffers_);
+  const at::Device device = model_.device();
+  const auto recorded = [&](void (Trainer::*work)()) { return Recorded(device, config_.graph, [this, work] { (this->*work)(); }); };
+  lane_ = &lanes_.emplace(batch.tokens.numel(), Lane{batch.to(device), Upload(device), recorded(&Trainer::accumulate), recorded(&Trainer::accumulate_and_step)}).first->second;
 }
 
 // Dropout is a function of seed and batch, so that a resumed run drops what the undisturbed one drops.
@@ -201,10 +208,15 @@ void Trainer::seed_dropout(int64_t batch_index) {
 // The gradients and the loss of one batch, added to those there are.
 void Trainer::accumulate() {
   model_.refresh();
-  const Tensor loss = model_.loss(buffers_) / double(config_.grad_acc_steps);
+  const Tensor loss = model_.loss(lane_->batch) / double(config_.grad_acc_steps);
   loss.backward();
   optimizer_.collect();
   loss_.add_(loss.detach());
+}
+
+void Trainer::accumulate_and_step() {
+  accumulate();
+  optimizer_.step(loss_);
 }
 
 // False if a signal came between two of its batches: then nothing has changed.
@@ -212,27 +224,30 @@ bool Trainer::step(int64_t step) {
   optimizer_.set_rate(learning_rate(config_.optim, model_.config().lingua(), step, config_.steps));
   optimizer_.zero_gradients();
   loss_.zero_();
+  int64_t seen = 0;
   for (int64_t micro = 0; micro < config_.grad_acc_steps; ++micro) {
     if (micro > 0 && stop_signal()) return false;
     const int64_t index = step * config_.grad_acc_steps + micro;
     load_batch(index);
     seed_dropout(index);
-    (micro + 1 < config_.grad_acc_steps ? micro_ : last_micro_).run();
+    (micro + 1 < config_.grad_acc_steps ? lane_->micro : lane_->last_micro).run();
+    seen += lane_->batch.tokens.numel();
   }
+  tokens_ += seen;
   return true;
 }
 
 void Trainer::log(int64_t step, Logs& logs) {
   const Clock::time_point now = Clock::now();
-  const double steps = double(step - last_logged_), elapsed = std::chrono::duration<double>(now - last_log_).count(), words = double(tokens(step - last_logged_)) / elapsed;
+  const double steps = double(step - last_logged_), elapsed = std::chrono::duration<double>(now - last_log_).count(), words = double(tokens_ - last_tokens_) / elapsed;
   const double loss = loss_.item<double>(), norm = optimizer_.gradient_norm().item<double>(), memory = double(peak_memory(model_.device())) / double(1 << 30);
   const double rate = learning_rate(config_.optim, model_.config().lingua(), step - 1, config_.steps);
-  Scalars scalars{{"loss/out", loss}, {"optim/grad_norm", norm}, {"optim/lr", rate}, {"speed/wps", words}, {"speed/FLOPS", words * flops_per_token(model_, buffers_.tokens.size(1))},
+  Scalars scalars{{"loss/out", loss}, {"optim/grad_norm", norm}, {"optim/lr", rate}, {"speed/wps", words}, {"speed/FLOPS", words * flops_per_token(model_, lane_->batch.tokens.size(1))},
                   {"speed/curr_iter_time", elapsed / steps}, {"speed/data_load_time", data_seconds_ / steps}, {"memory/max_reserved_gib", memory}};
-  for (const auto& each : position_metrics(model_, buffers_.tokens.narrow(0, 0, 1))) scalars.push_back(each);
+  for (const auto& each : position_metrics(model_, lane_->batch.tokens.narrow(0, 0, 1))) scalars.push_back(each);
   nlohmann::ordered_json line{{"global_step", step}, {"acc_step", 0}};
   for (const auto& [key, value] : scalars) line[key] = value;
-  line["optim/total_tokens"] = tokens(step);
+  line["optim/total_tokens"] = tokens_;
   line["created_at"] = now_in_utc();
   logs.metrics.write(line);
   logs.events.scalars(step, scalars);
@@ -240,7 +255,7 @@ void Trainer::log(int64_t step, Logs& logs) {
   logs.text.append(fmt::format("{}  step: {}  {}\n", now_in_utc(), step, words_of_it));
   logs.progress.show(step, words_of_it);
   last_log_ = Clock::now();                                // what the lines cost is no step's time
-  last_logged_ = step;
+  last_logged_ = step, last_tokens_ = tokens_;
   data_seconds_ = 0;
 }
 
@@ -272,7 +287,7 @@ TrainReport Trainer::run() {
   Logs logs = open_logs();
   logs.text.append(fmt::format("{}  {} at step {} of {}\n", now_in_utc(), first_step_ ? "resumed" : "begun", first_step_, config_.steps));
   start_ = last_log_ = Clock::now();
-  last_logged_ = first_step_;
+  last_logged_ = first_step_, last_tokens_ = tokens_;
   if (validation_due_ && hooks_.validate) validate(first_step_, logs);
   if (validation_due_ && stop_signal()) stop_on_signal(first_step_, logs);
   for (int64_t done = first_step_; done < config_.steps;) {
@@ -292,8 +307,7 @@ TrainReport Trainer::run() {
     }
     if (stop_signal() && (!last || validation_due_)) stop_on_signal(done, logs);
   }
-  if (!buffers_.tokens.defined()) load_batch(0);          // a run that had nothing left to do still counts its tokens
-  return {false, config_.steps, tokens(config_.steps), seconds()};
+  return {false, config_.steps, tokens_, seconds()};
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/cat.h>
+#include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/randint.h>
 #include <gtest/gtest.h>
@@ -11,6 +12,7 @@
 #include <cmath>
 #include <csignal>
 #include <limits>
+#include <set>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -18,30 +20,11 @@
 #include "base/signals.h"
 #include "data/open.h"
 #include "scratch.h"
+#include "small.h"
 #include "train/checkpoint_dir.h"
-#include "train/optimizer.h"
 
 namespace darope {
 namespace {
-
-DecoderConfig small(const std::string& encoding) {
-  DecoderConfig config;
-  config.style = "nanogpt", config.init = "fan_in", config.encoding = encoding, config.base = 100;
-  config.dim = 16, config.n_layers = 2, config.n_heads = 2, config.vocab_size = 256, config.max_seqlen = 24;
-  return config;
-}
-
-Dataset reversing() {
-  DataConfig config;
-  config.task = "reverse_string", config.seq_len = 24, config.batch_size = 4, config.test_examples = 4;
-  return open_dataset(config, 3, 100);
-}
-
-TrainConfig twenty_steps() {
-  TrainConfig config;
-  config.steps = 20, config.logging.freq = 1, config.optim.lr = 3e-3;
-  return config;
-}
 
 struct Outcome {
   std::string model, optimizer;          // bytes of the checkpoint
@@ -144,6 +127,7 @@ class Poisoned final : public TrainStream {
     if (index == bad_) batch.weight.fill_(std::numeric_limits<double>::quiet_NaN());
     return batch;
   }
+  int64_t tokens(int64_t index) const override { return inner_.tokens(index); }
 
  private:
   const TrainStream& inner_;
@@ -179,6 +163,7 @@ class Places final : public TrainStream {
     const Tensor tokens = at::cat(examples);
     return {tokens.narrow(1, 0, 24).contiguous(), {}, tokens.narrow(1, 1, 24).reshape({-1}), at::ones({size_ * 24})};
   }
+  int64_t tokens(int64_t) const override { return size_ * 24; }
 
  private:
   int64_t size_;
@@ -258,6 +243,7 @@ TEST(Trainer, HearsASignalBetweenTheBatchesOfAStep) {
       EXPECT_LE(index, 1005);
       return inner_.at(index % 50);
     }
+    int64_t tokens(int64_t index) const override { return inner_.tokens(index % 50); }
 
    private:
     const TrainStream& inner_;
@@ -292,6 +278,69 @@ TEST(Trainer, ProjectsPhasesAfterEachStep) {
   EXPECT_LT(delta.min().item<double>(), 0);
 }
 
+Dataset growing(int64_t batches) {
+  DataConfig config;
+  config.task = "reverse_string", config.seq_len = 128, config.batch_size = 4, config.test_examples = 4;
+  config.lengths = {"grow", 0.75, 1};
+  return open_dataset(config, 3, batches);
+}
+
+// A stream's batches, padded to the shape of its last.
+class Padded final : public TrainStream {
+ public:
+  explicit Padded(const TrainStream& inner) : inner_(inner) {}
+  Batch at(int64_t index) const override {
+    Batch batch = inner_.at(index);
+    const int64_t width = batch.tokens.size(1);
+    const Tensor row = batch.rows.div(width, "floor");
+    batch.rows = row * 128 + (batch.rows - row * width);
+    const auto to_width = [](const Tensor& x, int64_t all) { return at::constant_pad_nd(x, {0, all - x.size(-1)}); };
+    const int64_t scored = inner_.at(19).rows.numel();
+    return {to_width(batch.tokens, 128), to_width(batch.rows, scored), to_width(batch.targets, scored), to_width(batch.weight, scored)};
+  }
+  int64_t tokens(int64_t) const override { return 4 * 128; }
+
+ private:
+  const TrainStream& inner_;
+};
+
+TEST(Trainer, NarrowBatchesTrainAsPaddedOnesDo) {
+  const Dataset data = growing(20);
+  std::set<int64_t> sizes;
+  for (int64_t i = 0; i < 20; ++i) {
+    sizes.insert(data.train->tokens(i));
+    EXPECT_EQ(data.train->at(i).tokens.numel(), data.train->tokens(i));
+  }
+  EXPECT_EQ(sizes, (std::set<int64_t>{4 * 16, 4 * 32, 4 * 64, 4 * 128}));
+  for (const char* encoding : {"rope", "cope", "darope"}) {
+    DecoderConfig config = small(encoding);
+    config.max_seqlen = 128;
+    Decoder narrow(config, at::kCPU, at::kDouble), wide(config, at::kCPU, at::kDouble);
+    const Scratch a, b;
+    const TrainReport report = train(narrow, *data.train, twenty_steps(), a.path());
+    train(wide, Padded(*data.train), twenty_steps(), b.path());
+    EXPECT_LT((narrow.weights().flat() - wide.weights().flat()).abs().max().item<double>(), 1e-6) << encoding;
+    EXPECT_EQ(report.tokens, tokens_before(*data.train, 20));
+    EXPECT_EQ(outcome_of(a.path()).tokens.back(), double(report.tokens));
+  }
+}
+
+TEST(Trainer, ResumesWhileBatchesWiden) {
+  const Dataset data = growing(40);
+  TrainConfig config = twenty_steps();
+  config.grad_acc_steps = 2;
+  DecoderConfig shape = small("darope");
+  shape.max_seqlen = 128;
+  const Scratch whole, parts;
+  Decoder one(shape, at::kCPU), two(shape, at::kCPU), three(shape, at::kCPU);
+  train(one, *data.train, config, whole.path());
+  watch_signals();
+  EXPECT_THROW(train(two, *data.train, config, parts.path(), {.on_step = [](int64_t done) { if (done == 9) std::raise(SIGTERM); }}), Error);
+  watch_signals();
+  train(three, *data.train, config, parts.path());
+  expect_same(outcome_of(parts.path()), outcome_of(whole.path()));
+}
+
 // The first 20 losses of each encoding as they were when the file was made. DAROPE_WRITE_GOLDEN=1 makes it anew.
 TEST(Trainer, LossCurvesStayAsTheyWere) {
   const std::filesystem::path file = "tests/golden/loss_curves.json";
@@ -306,49 +355,6 @@ TEST(Trainer, LossCurvesStayAsTheyWere) {
     for (size_t i = 0; i < losses.size(); ++i) EXPECT_NEAR(losses[i], golden.at(encoding)[i].get<double>(), 1e-4) << encoding << " at step " << i + 1;
   }
   if (write) write_file(file, fresh.dump() + "\n");
-}
-
-TEST(Schedule, WarmsUpAndFallsAsBothCodeBasesDo) {
-  OptimConfig config;
-  config.lr = 1, config.warmup = 10, config.lr_min_ratio = 0.1;
-  EXPECT_EQ(learning_rate(config, true, 0, 110), 0);
-  EXPECT_NEAR(learning_rate(config, true, 5, 110), 0.5, 1e-12);
-  EXPECT_NEAR(learning_rate(config, false, 0, 110), 1.0 / 11, 1e-12);
-  EXPECT_NEAR(learning_rate(config, false, 9, 110), 10.0 / 11, 1e-12);
-  for (const bool lingua : {true, false}) {
-    EXPECT_NEAR(learning_rate(config, lingua, 10, 110), 1, 1e-12);
-    EXPECT_NEAR(learning_rate(config, lingua, 60, 110), 0.55, 1e-12);
-    EXPECT_NEAR(learning_rate(config, lingua, 110, 110), 0.1, 1e-12);
-  }
-  config.warmup = 0.05;
-  EXPECT_EQ(config.warmup_steps(100), 5);
-  EXPECT_EQ(config.warmup_steps(1), 0);
-  EXPECT_NO_THROW(config.check(1));
-}
-
-// AdamW written out for one step, with clipping and both decay groups.
-TEST(AdamW, TakesTheStepOfItsFormula) {
-  DecoderConfig model_config = small("nope");
-  Decoder model(model_config, at::kCPU, at::kDouble);
-  OptimConfig config;
-  config.clip = 0.5;
-  AdamW optimizer(model.weights(), model.plan(), config);
-  optimizer.set_rate(0.25);                      // exact in float32
-  model.loss(reversing().train->at(0)).backward();
-  double square = 0;
-  for (const Tensor& leaf : model.weights().leaves()) square += leaf.grad().square().sum().item<double>();
-  const double scale = std::min(1.0, 0.5 / (std::sqrt(square) + 1e-6));
-  std::vector<Tensor> before, gradient;
-  for (const Tensor& leaf : model.weights().leaves()) before.push_back(leaf.detach().clone()), gradient.push_back(leaf.grad().clone());
-  optimizer.step(at::ones({1}, at::kDouble));
-  for (size_t i = 0; i < before.size(); ++i) {
-    const at::NoGradGuard no_grad;
-    const Tensor g = gradient[i] * scale, moved = g / (g.abs() + config.epsilon);        // both moments are fresh, their corrections cancel
-    const double decay = model.plan().weights[i].decay ? 1 - 0.25 * config.weight_decay : 1;
-    const double difference = (model.weights().leaves()[i] - (before[i] * decay - 0.25 * moved)).abs().max().item<double>();
-    EXPECT_LT(difference, 1e-9) << model.plan().weights[i].parts[0].name;
-  }
-  EXPECT_LT(scale, 1) << "clipping was not exercised";
 }
 
 }  // namespace

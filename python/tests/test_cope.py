@@ -1,0 +1,104 @@
+"""CoPE's fused weights against the composed equations, and as torch wants operators to behave."""
+
+import pytest
+import torch
+from conftest import inputs
+from test_operators import poison, within_twice
+
+import darope
+
+weights = torch.ops.darope.cope_weights
+ARGUMENTS = ("weights", "grad q", "grad k", "grad embedding")
+
+
+def plain_weights(q, k, embedding, scale, position_scale):
+    """Golovneva et al.'s listing: gates, counts from each key to the query, and a logit between two learned vectors."""
+    kind = torch.float64 if q.dtype == torch.float64 else torch.float32
+    wide_q, wide_k = q.to(kind).transpose(1, 2), k.to(kind).transpose(1, 2)
+    queries, keys, most = q.shape[1], k.shape[1], embedding.shape[0] - 1
+    future = torch.ones(queries, keys, dtype=torch.bool, device=q.device).triu(keys - queries + 1)
+    content = scale * wide_q @ wide_k.transpose(-1, -2)
+    count = content.sigmoid().masked_fill(future, 0).flip(-1).cumsum(-1).flip(-1).clamp(max=most)
+    z = position_scale * wide_q @ embedding.to(kind).T
+    low = count.detach().floor().long()
+    part = count - low
+    logits = content + (1 - part) * z.gather(-1, low) + part * z.gather(-1, (low + 1).clamp(max=most))
+    return logits.masked_fill(future, float("-inf")).softmax(-1).to(q.dtype)
+
+
+def case(queries, keys, places, dtype, device, heads=3, width=16, batch=2):
+    generator = torch.Generator().manual_seed(queries + keys + places)
+    draw = lambda *shape: torch.randn(*shape, generator=generator).to(dtype).to(device)
+    return draw(batch, queries, heads, width), draw(batch, keys, heads, width), draw(places, width), draw(batch, heads, queries, keys)
+
+
+def values_and_grads(function, q, k, embedding, grad, kind):
+    leaves = [t.to(kind).requires_grad_() for t in (q, k, embedding)]
+    out = function(*leaves)
+    return [out, *torch.autograd.grad(out, leaves, grad.to(kind))]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16], ids=str)
+@pytest.mark.parametrize("queries, keys, places", [(70, 70, 64), (33, 33, 5), (257, 257, 8), (1, 1, 4), (3, 40, 16), (1, 100, 64), (20, 20, 1)])
+def test_fused_is_as_exact_as_plain(queries, keys, places, dtype, device):
+    *given, grad = case(queries, keys, places, dtype, device)
+    poison(grad.shape, dtype, device)
+    fused = values_and_grads(lambda *a: weights(*a, 0.25, 0.5)[0], *given, grad, dtype)
+    plain = lambda kind: values_and_grads(lambda *a: plain_weights(*a, 0.25, 0.5), *given, grad, kind)
+    for got, low, exact, what in zip(fused, plain(dtype), plain(torch.float64), ARGUMENTS):
+        within_twice(got, low, exact, what)
+
+
+@pytest.mark.parametrize("queries, keys, places", [(40, 40, 64), (37, 70, 6)])
+def test_in_float64_it_is_the_listing(queries, keys, places, device):
+    *given, grad = case(queries, keys, places, torch.float64, device)
+    fused = values_and_grads(lambda *a: weights(*a, 0.25, 1.0)[0], *given, grad, torch.float64)
+    for got, expected, what in zip(fused, values_and_grads(lambda *a: plain_weights(*a, 0.25, 1.0), *given, grad, torch.float64), ARGUMENTS):
+        assert (got - expected).abs().max() <= 1e-12 * expected.abs().max().clamp(min=1), what
+
+
+def test_keys_to_come_have_no_weight_and_rows_sum_to_one(device):
+    q, k, embedding, _ = case(50, 60, 8, torch.float32, device)
+    out = weights(q, k, embedding, 0.25, 1.0)[0]
+    assert (out.triu(11) == 0).all() and torch.allclose(out.sum(-1), torch.ones((), device=device))
+
+
+def test_gradients_are_the_same_in_every_run(device):
+    *given, grad = case(257, 257, 64, torch.float32, device)
+    run = lambda: values_and_grads(lambda *a: weights(*a, 0.25, 1.0)[0], *given, grad, torch.float32)
+    first = run()
+    for _ in range(5):
+        assert all(torch.equal(a, b) for a, b in zip(first, run()))
+
+
+def test_opcheck_and_gradcheck(device):
+    q, k, embedding, _ = case(4, 6, 3, torch.float64, device, heads=1, width=4, batch=1)
+    leaves = tuple(t.requires_grad_() for t in (q, k, embedding))
+    torch.library.opcheck(weights.default, (*leaves, 0.5, 1.0))
+    assert torch.autograd.gradcheck(lambda *a: weights(*a, 0.5, 1.0)[0], leaves)
+
+
+def test_a_nan_stays_in_its_rows(device):
+    q, k, embedding, _ = case(40, 40, 8, torch.float32, device, batch=1, heads=1)
+    q[0, 7] = float("nan")
+    out = weights(q, k, embedding, 0.25, 1.0)[0][0, 0]
+    assert out[7, :8].isnan().all() and torch.isfinite(out[:7]).all() and torch.isfinite(out[8:]).all()
+
+
+def test_second_derivative_is_refused_clearly():
+    q, k, v, x = inputs(grad=True)
+    out = darope.create("cope", d_model=16, heads=2, head_dim=8, train_length=16).double().attend(q, k, v, x).square().sum()
+    with pytest.raises(RuntimeError, match="no second derivative"):
+        torch.autograd.grad(out, q, create_graph=True)
+
+
+@pytest.mark.parametrize("change, words", [
+    (lambda q, k, e: (q[:, :, :1], k, e), "heads"),
+    (lambda q, k, e: (k, q[:, :3], e), "last of k's tokens"),
+    (lambda q, k, e: (q, k, e[:, :3]), "embedding must be"),
+    (lambda q, k, e: (q[0], k, e), "must be \\[B, T, H, d\\]"),
+])
+def test_shapes_that_do_not_fit_are_refused(change, words):
+    q, k, embedding, _ = case(5, 5, 4, torch.float32, "cpu")
+    with pytest.raises(ValueError, match=words):
+        weights(*change(q, k, embedding), 0.25, 1.0)
