@@ -3,7 +3,7 @@
 import pytest
 import torch
 from conftest import inputs
-from test_operators import poison, within_twice
+from test_operators import poison
 
 import darope
 
@@ -26,6 +26,14 @@ def plain_weights(q, k, embedding, scale, position_scale):
     return logits.masked_fill(future, float("-inf")).softmax(-1).to(q.dtype)
 
 
+def as_exact(fused, plain, exact, what):
+    """At most twice the plain version's own error, its rounding, and a few units in the last place of float32: sums have their own order."""
+    exact = exact.double()
+    rounding = (exact.to(fused.dtype).double() - exact).abs().max()
+    assert torch.isfinite(fused).all(), what
+    assert (fused.double() - exact).abs().max() <= 2 * (plain.double() - exact).abs().max() + 2 * rounding + 5e-7 * exact.abs().max().clamp(min=1), what
+
+
 def case(queries, keys, places, dtype, device, heads=3, width=16, batch=2):
     generator = torch.Generator().manual_seed(queries + keys + places)
     draw = lambda *shape: torch.randn(*shape, generator=generator).to(dtype).to(device)
@@ -46,7 +54,7 @@ def test_fused_is_as_exact_as_plain(queries, keys, places, dtype, device):
     fused = values_and_grads(lambda *a: weights(*a, 0.25, 0.5)[0], *given, grad, dtype)
     plain = lambda kind: values_and_grads(lambda *a: plain_weights(*a, 0.25, 0.5), *given, grad, kind)
     for got, low, exact, what in zip(fused, plain(dtype), plain(torch.float64), ARGUMENTS):
-        within_twice(got, low, exact, what)
+        as_exact(got, low, exact, what)
 
 
 @pytest.mark.parametrize("queries, keys, places", [(40, 40, 64), (37, 70, 6)])

@@ -43,15 +43,16 @@ template <class C> struct Seen {
 
 // visit(Seen) for every key, all lanes together; lanes behind the last key see one that is not visible.
 template <class C, class Visit> __device__ void walk(const Rows& rows, int64_t n, const C* content, const C* z, Visit&& visit) {
-  C counted = 0;
+  double counted = 0;                                           // a float's rounding of a count would be steep on z's slope
   const C most = C(rows.places - 1), scale = C(rows.scale);
   for (int64_t first = (n - 1) / 32 * 32; first >= 0; first -= 32) {
     Seen<C> seen{.key = first + threadIdx.x};
     seen.visible = seen.key < n;
     const C s = seen.visible ? scale * content[seen.key] : C(0);
     seen.gate = seen.visible ? 1 / (1 + exp(-s)) : C(0);
-    const C count = counted + sum_from_here(seen.gate), place = count < most ? count : count >= most ? most : C(0);
-    counted = __shfl_sync(kAll, count, 0);
+    const double sum = counted + sum_from_here(double(seen.gate));
+    counted = __shfl_sync(kAll, sum, 0);
+    const C count = C(sum), place = count < most ? count : count >= most ? most : C(0);
     seen.at_the_end = count > most;
     seen.low = int(place);
     seen.weight = place - C(seen.low);
@@ -93,11 +94,14 @@ template <class T> __global__ void cope_backward_kernel(const CopeBackward<T> p)
   const T* const grads = p.weights_grad + row * keys;
   C* const dz = p.z_grad + row * p.rows.places;
   const C norm = p.norm[row];
-  C dot = 0;
-  const auto logit_grad = [&](const Seen<C>& seen) { return seen.visible ? exp(seen.logit - norm) * (load(grads[seen.key]) - dot) : C(0); };
-  C products = 0;
-  walk(p.rows, n, content, z, [&](const Seen<C>& seen) { products += logit_grad(seen); });
-  dot = sum_over_warp(products);
+  C whole = 0, products = 0;                                    // the rounding of the norm left `whole` beside 1
+  walk(p.rows, n, content, z, [&](const Seen<C>& seen) {
+    if (!seen.visible) return;
+    const C weight = exp(seen.logit - norm);
+    whole += weight, products += weight * load(grads[seen.key]);
+  });
+  const C scale = 1 / sum_over_warp(whole), dot = scale * sum_over_warp(products);
+  const auto logit_grad = [&](const Seen<C>& seen) { return seen.visible ? scale * exp(seen.logit - norm) * (load(grads[seen.key]) - dot) : C(0); };
   const auto count_grad = [](const Seen<C>& seen, C dl) { return seen.at_the_end ? C(0) : dl * seen.slope; };
 
   C total = 0;
