@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/attention.h"
 #include "kernels/project.h"
 #include "kernels/rotate.h"
 
@@ -14,16 +15,23 @@ namespace darope::kernels {
   void project(const Projection<T>&, Compute<T>*, int64_t, int64_t);                                                                \
   void project_backward(const Projection<T>&, const Compute<T>*, T*, Compute<T>*, int64_t, int64_t);                                \
   }
+#define DAROPE_DECLARE_EXACT(isa, T)                                                                                                \
+  namespace isa {                                                                                                                   \
+  void attend(const Attention<T>&, int64_t, int64_t);                                                                               \
+  void attend(const AttentionBackward<T>&, int64_t, int64_t);                                                                       \
+  }
 #ifdef __x86_64__
-#define DAROPE_EACH(T) DAROPE_DECLARE(baseline, T) DAROPE_DECLARE(x86_64_v3, T) DAROPE_DECLARE(x86_64_v4, T)
+#define DAROPE_EACH(declare, T) declare(baseline, T) declare(x86_64_v3, T) declare(x86_64_v4, T)
 #define DAROPE_BEST(function) {x86_64_v4::function, x86_64_v3::function, baseline::function}
 #else
-#define DAROPE_EACH(T) DAROPE_DECLARE(baseline, T)
+#define DAROPE_EACH(declare, T) declare(baseline, T)
 #define DAROPE_BEST(function) {baseline::function}
 #endif
-DAROPE_EACH(double)
-DAROPE_EACH(float)
-DAROPE_EACH(bfloat16)
+DAROPE_EACH(DAROPE_DECLARE, double)
+DAROPE_EACH(DAROPE_DECLARE, float)
+DAROPE_EACH(DAROPE_DECLARE, bfloat16)
+DAROPE_EACH(DAROPE_DECLARE_EXACT, double)
+DAROPE_EACH(DAROPE_DECLARE_EXACT, float)
 
 // A function compiled for several instruction sets, the most demanding first.
 template <class... Arguments> struct Best {
@@ -38,6 +46,11 @@ template <class... Arguments> struct Best {
 
 template <class P> void rotate_cpu(const P& p, int64_t first, int64_t last) {
   static const Best<const P&, int64_t, int64_t> best DAROPE_BEST(rotate);
+  best.run(p, first, last);
+}
+
+template <class P> void attend_cpu(const P& p, int64_t first, int64_t last) {
+  static const Best<const P&, int64_t, int64_t> best DAROPE_BEST(attend);
   best.run(p, first, last);
 }
 
@@ -59,6 +72,10 @@ template <class T> void project_backward_cpu(const Projection<T>& p, const Compu
 DAROPE_INSTANTIATE(double)
 DAROPE_INSTANTIATE(float)
 DAROPE_INSTANTIATE(bfloat16)
+template void attend_cpu(const Attention<double>&, int64_t, int64_t);
+template void attend_cpu(const Attention<float>&, int64_t, int64_t);
+template void attend_cpu(const AttentionBackward<double>&, int64_t, int64_t);
+template void attend_cpu(const AttentionBackward<float>&, int64_t, int64_t);
 
 double positional_prior(double position, double length) {
   const double m = std::clamp(position + 0.5, 1e-6 * length, (1 - 1e-6) * length);

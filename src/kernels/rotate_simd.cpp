@@ -9,13 +9,6 @@
 namespace darope::kernels {
 namespace {
 
-inline Floats nearest(const Floats& x, Ints& integer) {                      // |x| below 2^22
-  constexpr float magic = 0x1.8p23f;
-  const Floats shifted = x + magic;
-  integer = Ints(shifted);                                                   // its low bits count
-  return shifted - magic;
-}
-
 // sin and cos of |x| <= 8 to about one float ulp: Taylor to degree 9 and 10 on [-pi/4, pi/4], without a branch.
 inline void sin_cos(const Floats& x, Floats& sine, Floats& cosine) {
   constexpr float half_pi = 0x1.921FB6p0f, half_pi_rest = -0x1.777A5Cp-25f;
@@ -30,21 +23,6 @@ inline void sin_cos(const Floats& x, Floats& sine, Floats& cosine) {
 }
 inline void sin_cos(const Vector<double>& x, Vector<double>& sine, Vector<double>& cosine) {
   for (int64_t i = 0; i < kLanes; ++i) sine[i] = std::sin(x[i]), cosine[i] = std::cos(x[i]);
-}
-
-// e^x to about one float ulp: 2^n e^r with |r| <= ln 2 / 2, Taylor to degree 7. Beyond the floats it stays at their ends.
-inline Floats exponential(Floats x) {
-  constexpr float log2 = 0x1.62E430p-1f, log2_rest = -0x1.05C610p-29f;
-  x = x > 88.f ? Floats{} + 88.f : x < -87.f ? Floats{} - 87.f : x;          // NaN passes
-  Ints n;
-  const Floats times = nearest(x * float(std::numbers::log2e), n);
-  const Floats r = (x - times * log2) - times * log2_rest;
-  const Floats e = 1 + r * (1 + r * (1.f / 2 + r * (1.f / 6 + r * (1.f / 24 + r * (1.f / 120 + r * (1.f / 720 + r * (1.f / 5040)))))));
-  return Floats(Ints(e) + (n << 23));
-}
-inline Vector<double> exponential(Vector<double> x) {
-  for (int64_t i = 0; i < kLanes; ++i) x[i] = std::exp(x[i]);
-  return x;
 }
 
 // Angle m theta of a fast band, formed in double whatever the tensors are, and within (-pi, pi) for float.

@@ -1,6 +1,9 @@
 #pragma once
+#include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <numbers>
+#include <type_traits>
 
 #include "kernels/rotate.h"
 
@@ -72,6 +75,40 @@ template <class C> inline C sum(const Vector<C>& x) {
   a += __builtin_shufflevector(a, a, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11);
   a += __builtin_shufflevector(a, a, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13);
   return a[0] + a[1];
+}
+
+// F is Floats with Ints, or float with int32_t for a loop that the compiler puts into vectors.
+template <class F, class I> inline F nearest(const F& x, I& integer) {       // |x| below 2^22
+  constexpr float magic = 0x1.8p23f;
+  const F shifted = x + magic;
+  integer = __builtin_bit_cast(I, shifted);                                  // its low bits count
+  return shifted - magic;
+}
+
+// e^x to about one float ulp: 2^n e^r with |r| <= ln 2 / 2, Taylor to degree 7. Beyond the floats it stays at their ends.
+template <class F, class I> inline F exponential_of(F x) {
+  constexpr float log2 = 0x1.62E430p-1f, log2_rest = -0x1.05C610p-29f;
+  x = x > 88.f ? F{} + 88.f : x < -87.f ? F{} - 87.f : x;                    // NaN passes
+  I n;
+  const F times = nearest(x * float(std::numbers::log2e), n);
+  const F r = (x - times * log2) - times * log2_rest;
+  const F e = 1 + r * (1 + r * (1.f / 2 + r * (1.f / 6 + r * (1.f / 24 + r * (1.f / 120 + r * (1.f / 720 + r * (1.f / 5040)))))));
+  return __builtin_bit_cast(F, __builtin_bit_cast(I, e) + (n << 23));
+}
+inline Floats exponential(const Floats& x) { return exponential_of<Floats, Ints>(x); }
+inline float exponential(float x) { return exponential_of<float, int32_t>(x); }
+inline double exponential(double x) { return std::exp(x); }
+inline Vector<double> exponential(Vector<double> x) {
+  for (int64_t i = 0; i < kLanes; ++i) x[i] = std::exp(x[i]);
+  return x;
+}
+
+template <int64_t n> using Number = std::integral_constant<int64_t, n>;
+
+// run(i, n) in whole blocks of `block`, and what is left in halves of it; n is a constant, so that a block stays in registers.
+template <int64_t block, class F> inline void in_blocks(int64_t first, int64_t last, F&& run) {
+  for (; first + block <= last; first += block) run(first, Number<block>());
+  if constexpr (block > 1) in_blocks<block / 2>(first, last, run);
 }
 
 }  // namespace
