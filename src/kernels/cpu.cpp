@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "kernels/attention.h"
+#include "kernels/product.h"
 #include "kernels/project.h"
 #include "kernels/rotate.h"
 
@@ -20,6 +21,10 @@ namespace darope::kernels {
   void attend(const Attention<T>&, int64_t, int64_t);                                                                               \
   void attend(const AttentionBackward<T>&, int64_t, int64_t);                                                                       \
   }
+#define DAROPE_DECLARE_PRODUCT(isa, T)                                                                                              \
+  namespace isa {                                                                                                                   \
+  void multiply(const Product<T>&, int64_t, int64_t);                                                                               \
+  }
 #ifdef __x86_64__
 #define DAROPE_EACH(declare, T) declare(baseline, T) declare(x86_64_v3, T) declare(x86_64_v4, T)
 #define DAROPE_BEST(function) {x86_64_v4::function, x86_64_v3::function, baseline::function}
@@ -32,6 +37,7 @@ DAROPE_EACH(DAROPE_DECLARE, float)
 DAROPE_EACH(DAROPE_DECLARE, bfloat16)
 DAROPE_EACH(DAROPE_DECLARE_EXACT, double)
 DAROPE_EACH(DAROPE_DECLARE_EXACT, float)
+DAROPE_EACH(DAROPE_DECLARE_PRODUCT, float)
 
 // A function compiled for several instruction sets, the most demanding first.
 template <class... Arguments> struct Best {
@@ -46,6 +52,11 @@ template <class... Arguments> struct Best {
 
 template <class P> void rotate_cpu(const P& p, int64_t first, int64_t last) {
   static const Best<const P&, int64_t, int64_t> best DAROPE_BEST(rotate);
+  best.run(p, first, last);
+}
+
+template <class T> void multiply_cpu(const Product<T>& p, int64_t first, int64_t last) {
+  static const Best<const Product<T>&, int64_t, int64_t> best DAROPE_BEST(multiply);
   best.run(p, first, last);
 }
 
@@ -72,6 +83,7 @@ template <class T> void project_backward_cpu(const Projection<T>& p, const Compu
 DAROPE_INSTANTIATE(double)
 DAROPE_INSTANTIATE(float)
 DAROPE_INSTANTIATE(bfloat16)
+template void multiply_cpu(const Product<float>&, int64_t, int64_t);
 template void attend_cpu(const Attention<double>&, int64_t, int64_t);
 template void attend_cpu(const Attention<float>&, int64_t, int64_t);
 template void attend_cpu(const AttentionBackward<double>&, int64_t, int64_t);
