@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "kernels/attention.h"
+#include "kernels/gelu.h"
 #include "kernels/product.h"
 #include "kernels/project.h"
 #include "kernels/rotate.h"
@@ -21,9 +22,10 @@ namespace darope::kernels {
   void attend(const Attention<T>&, int64_t, int64_t);                                                                               \
   void attend(const AttentionBackward<T>&, int64_t, int64_t);                                                                       \
   }
-#define DAROPE_DECLARE_PRODUCT(isa, T)                                                                                              \
+#define DAROPE_DECLARE_FLOAT(isa, T)                                                                                                \
   namespace isa {                                                                                                                   \
   void multiply(const Product<T>&, int64_t, int64_t);                                                                               \
+  void gelu(T*, T*, int64_t, int64_t);                                                                                              \
   }
 #ifdef __x86_64__
 #define DAROPE_EACH(declare, T) declare(baseline, T) declare(x86_64_v3, T) declare(x86_64_v4, T)
@@ -37,7 +39,7 @@ DAROPE_EACH(DAROPE_DECLARE, float)
 DAROPE_EACH(DAROPE_DECLARE, bfloat16)
 DAROPE_EACH(DAROPE_DECLARE_EXACT, double)
 DAROPE_EACH(DAROPE_DECLARE_EXACT, float)
-DAROPE_EACH(DAROPE_DECLARE_PRODUCT, float)
+DAROPE_EACH(DAROPE_DECLARE_FLOAT, float)
 
 // A function compiled for several instruction sets, the most demanding first.
 template <class... Arguments> struct Best {
@@ -65,6 +67,11 @@ template <class P> void attend_cpu(const P& p, int64_t first, int64_t last) {
   best.run(p, first, last);
 }
 
+void gelu_cpu(float* x, float* out, int64_t first, int64_t last) {
+  static const Best<float*, float*, int64_t, int64_t> best DAROPE_BEST(gelu);
+  best.run(x, out, first, last);
+}
+
 template <class T> void project_cpu(const Projection<T>& p, Compute<T>* logit, int64_t first, int64_t last) {
   static const Best<const Projection<T>&, Compute<T>*, int64_t, int64_t> best DAROPE_BEST(project);
   best.run(p, logit, first, last);
@@ -84,10 +91,12 @@ DAROPE_INSTANTIATE(double)
 DAROPE_INSTANTIATE(float)
 DAROPE_INSTANTIATE(bfloat16)
 template void multiply_cpu(const Product<float>&, int64_t, int64_t);
-template void attend_cpu(const Attention<double>&, int64_t, int64_t);
-template void attend_cpu(const Attention<float>&, int64_t, int64_t);
-template void attend_cpu(const AttentionBackward<double>&, int64_t, int64_t);
-template void attend_cpu(const AttentionBackward<float>&, int64_t, int64_t);
+
+#define DAROPE_INSTANTIATE_EXACT(T)                                       \
+  template void attend_cpu(const Attention<T>&, int64_t, int64_t);        \
+  template void attend_cpu(const AttentionBackward<T>&, int64_t, int64_t);
+DAROPE_INSTANTIATE_EXACT(double)
+DAROPE_INSTANTIATE_EXACT(float)
 
 double positional_prior(double position, double length) {
   const double m = std::clamp(position + 0.5, 1e-6 * length, (1 - 1e-6) * length);

@@ -12,6 +12,7 @@
 #include <ATen/ops/silu_backward.h>
 #include <torch/csrc/autograd/custom_function.h>
 
+#include "kernels/gelu.h"
 #include "kernels/product.h"
 
 namespace darope {
@@ -57,9 +58,16 @@ class Product : public torch::autograd::Function<Product> {
   }
 };
 
+// Forward may put into h what backward wants to find there.
 struct Gelu {
-  static Tensor forward(const Tensor& h) { return at::gelu(h); }
-  static Tensor backward(const Tensor& da, const Tensor& h) { return at::gelu_backward(da, h); }
+  static bool ours(const Tensor& h) { return h.is_cpu() && h.scalar_type() == at::kFloat; }
+  static Tensor forward(Tensor& h) {
+    if (!ours(h)) return at::gelu(h);
+    const Tensor out = at::empty_like(h);
+    at::parallel_for(0, h.numel(), 1 << 14, [&](int64_t first, int64_t last) { kernels::gelu_cpu(h.mutable_data_ptr<float>(), out.mutable_data_ptr<float>(), first, last); });
+    return out;
+  }
+  static Tensor backward(Tensor& da, const Tensor& h) { return ours(h) ? da.mul_(h) : at::gelu_backward(da, h); }
 };
 
 struct SwiGlu {
@@ -81,7 +89,9 @@ template <class Activation> class Mlp : public torch::autograd::Function<Mlp<Act
  public:
   static Tensor forward(AutogradContext* context, const Tensor& x, const Tensor& up, const Tensor& down) {
     const Kernels below;
-    const Tensor rows = rows_of(x), h = times(rows, up.t()), a = Activation::forward(h);
+    const Tensor rows = rows_of(x);
+    Tensor h = times(rows, up.t());
+    const Tensor a = Activation::forward(h);
     context->save_for_backward({rows, up, h, a, down});
     return like(times(a, down.t()), x.sizes());
   }

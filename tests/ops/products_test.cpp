@@ -2,14 +2,21 @@
 
 #include <ATen/Context.h>
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/erfc.h>
+#include <ATen/ops/eye.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/linear.h>
+#include <ATen/ops/linspace.h>
+#include <ATen/ops/ones_like.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/silu.h>
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
 
+#include <cmath>
 #include <functional>
+#include <numbers>
 #include <vector>
 
 // Products and feed-forward parts as single nodes against the same composed of the library's operations, bit for bit but for float on
@@ -65,6 +72,19 @@ TEST(GeluMlp, IsTheLibrarysInOneNode) {
   for (const auto& leading : kShapes)
     expect_same(leading, {{kHidden, kIn}, {kOut, kHidden}}, [](const auto& in) { return gelu_mlp(in[0], in[1], in[2]); },
                 [](const auto& in) { return at::linear(at::gelu(at::linear(in[0], in[1])), in[2]); });
+}
+
+// Through weights that change nothing. Where Phi(x) is small, the rounding of x^2 / 2 below its exponential counts.
+TEST(GeluMlp, IsExactToFloatsRounding) {
+  const Tensor x = at::linspace(-9, 9, 16 * 20000, at::kDouble).to(at::kFloat).view({-1, 16}), same = at::eye(16), wide = x.to(at::kDouble);
+  const auto got = outcome({x, same, same}, at::ones_like(x), [](const auto& in) { return gelu_mlp(in[0], in[1], in[2]); });
+  const auto exact = outcome({wide}, at::ones_like(wide), [](const auto& in) { return in[0] * at::erfc(in[0] * -std::numbers::sqrt2 / 2) / 2; });
+  const Tensor off = (got[0] - exact[0]).abs() / exact[0].abs();
+  EXPECT_LE(off.masked_select(x >= 0).max().item<double>(), 2e-7);
+  EXPECT_LE((off / (1 + wide * wide / 2)).max().item<double>(), 2.5e-7);
+  EXPECT_LE(distance(got[1], exact[1]), 2e-7);
+  const Tensor ends = gelu_mlp(at::full({1, 16}, 1e4), same, same), low = gelu_mlp(at::full({1, 16}, -1e4), same, same), none = gelu_mlp(at::full({1, 16}, NAN), same, same);
+  EXPECT_TRUE(ends.eq(1e4).all().item<bool>() && low.abs().le(1e-30).all().item<bool>() && none.isnan().all().item<bool>());
 }
 
 TEST(SwigluMlp, IsTheLibrarysInOneNode) {
