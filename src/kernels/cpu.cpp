@@ -3,6 +3,7 @@
 
 #include "kernels/attention.h"
 #include "kernels/gelu.h"
+#include "kernels/nll.h"
 #include "kernels/product.h"
 #include "kernels/project.h"
 #include "kernels/rotate.h"
@@ -21,6 +22,8 @@ namespace darope::kernels {
   namespace isa {                                                                                                                   \
   void attend(const Attention<T>&, int64_t, int64_t);                                                                               \
   void attend(const AttentionBackward<T>&, int64_t, int64_t);                                                                       \
+  void nll(const Nll<T>&, int64_t, int64_t);                                                                                        \
+  void nll(const NllBackward<T>&, int64_t, int64_t);                                                                                \
   }
 #define DAROPE_DECLARE_FLOAT(isa, T)                                                                                                \
   namespace isa {                                                                                                                   \
@@ -67,6 +70,11 @@ template <class P> void attend_cpu(const P& p, int64_t first, int64_t last) {
   best.run(p, first, last);
 }
 
+template <class P> void nll_cpu(const P& p, int64_t first, int64_t last) {
+  static const Best<const P&, int64_t, int64_t> best DAROPE_BEST(nll);
+  best.run(p, first, last);
+}
+
 void gelu_cpu(float* x, float* out, int64_t first, int64_t last) {
   static const Best<float*, float*, int64_t, int64_t> best DAROPE_BEST(gelu);
   best.run(x, out, first, last);
@@ -94,7 +102,9 @@ template void multiply_cpu(const Product<float>&, int64_t, int64_t);
 
 #define DAROPE_INSTANTIATE_EXACT(T)                                       \
   template void attend_cpu(const Attention<T>&, int64_t, int64_t);        \
-  template void attend_cpu(const AttentionBackward<T>&, int64_t, int64_t);
+  template void attend_cpu(const AttentionBackward<T>&, int64_t, int64_t); \
+  template void nll_cpu(const Nll<T>&, int64_t, int64_t);                 \
+  template void nll_cpu(const NllBackward<T>&, int64_t, int64_t);
 DAROPE_INSTANTIATE_EXACT(double)
 DAROPE_INSTANTIATE_EXACT(float)
 
