@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "encodings/encoding.h"
+#include "ops/attention.h"
 
 namespace darope {
 
@@ -19,6 +20,7 @@ Tensor future_mask(const Tensor& q, const Tensor& k) {
 
 Tensor softmax_attention(const Tensor& q, const Tensor& k, const Tensor& v, bool causal, double scale, double dropout) {
   const bool square = q.sym_size(1) == k.sym_size(1), single = q.sym_size(1) == 1;
+  if (causal && square && dropout == 0 && is_short(q, k, v)) return short_attention(q, k, v, scale);
   std::optional<Tensor> mask;
   if (causal && !square && !single) mask = at::logical_not(future_mask(q, k));
   const bool grouped = q.sym_size(2) != k.sym_size(2);

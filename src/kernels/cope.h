@@ -6,21 +6,21 @@
 //   weights_j = softmax over j of s_j + z[count_j],  z read between two places where a count is no whole number.
 namespace darope::kernels {
 
-struct Rows {
+struct CopeShape {
   int64_t count = 0, queries = 0, keys = 0, places = 0;      // count = B * H * queries; places = P
   double scale = 1;
   int64_t visible(int64_t row) const { return keys - queries + row % queries + 1; }
 };
 
 template <class T> struct Cope {
-  Rows rows;
+  CopeShape rows;
   const Compute<T>*content = nullptr, *z = nullptr;          // [count, keys], [count, P]
   T* weights = nullptr;                                      // [count, keys]; 0 for keys to come
   Compute<T>* norm = nullptr;                                // [count]: the logarithm of the softmax's denominator, for the way back
 };
 
 template <class T> struct CopeBackward {
-  Rows rows;
+  CopeShape rows;
   const Compute<T>*content = nullptr, *z = nullptr, *norm = nullptr;
   const T* weights_grad = nullptr;
   T* content_grad = nullptr;                                 // [count, keys]

@@ -42,7 +42,7 @@ template <class C> struct Seen {
 };
 
 // visit(Seen) for every key, all lanes together; lanes behind the last key see one that is not visible.
-template <class C, class Visit> __device__ void walk(const Rows& rows, int64_t n, const C* content, const C* z, Visit&& visit) {
+template <class C, class Visit> __device__ void walk(const CopeShape& rows, int64_t n, const C* content, const C* z, Visit&& visit) {
   double counted = 0;                                           // a float's rounding of a count would be steep on z's slope
   const C most = C(rows.places - 1), scale = C(rows.scale);
   for (int64_t first = (n - 1) / 32 * 32; first >= 0; first -= 32) {
@@ -127,7 +127,7 @@ template <class T> __global__ void cope_backward_kernel(const CopeBackward<T> p)
   for (int64_t key = n + threadIdx.x; key < keys; key += 32) p.content_grad[row * keys + key] = T{};
 }
 
-dim3 blocks(const Rows& rows) { return unsigned((rows.count + kWarps - 1) / kWarps); }
+dim3 blocks(const CopeShape& rows) { return unsigned((rows.count + kWarps - 1) / kWarps); }
 
 }  // namespace
 

@@ -25,7 +25,7 @@ template <class C> struct Place {
 // What one row goes through, kept while the next is not begun.
 template <class C> class Row {
  public:
-  explicit Row(const Rows& rows) : rows_(rows), s_(size_t(rows.keys)), gate_(s_), count_(s_), out_(s_) {}
+  explicit Row(const CopeShape& rows) : rows_(rows), s_(size_t(rows.keys)), gate_(s_), count_(s_), out_(s_) {}
 
   void gates_and_counts(const C* content, int64_t visible) {
     in_vectors(visible, [&](int64_t j, int64_t n) {
@@ -49,7 +49,7 @@ template <class C> class Row {
   C* out() { return out_.data(); }
 
  private:
-  const Rows& rows_;
+  const CopeShape& rows_;
   std::vector<C> s_, gate_, count_, out_;
 };
 

@@ -1,5 +1,3 @@
-#include <type_traits>
-
 #include "kernels/project.h"
 #include "kernels/simd.h"
 
@@ -8,16 +6,8 @@
 namespace darope::kernels {
 namespace {
 
-template <int64_t n> using Number = std::integral_constant<int64_t, n>;
-
 template <class T> inline const T* row(const Projection<T>& p, int64_t token) {
   return p.x + token / p.tokens * p.batch + token % p.tokens * p.token;
-}
-
-// run(i, n) in whole blocks of `block` and then one by one; n is a constant, so that a block stays in registers.
-template <int64_t block, class F> inline void in_blocks(int64_t first, int64_t last, F&& run) {
-  for (; first + block <= last; first += block) run(first, Number<block>());
-  for (; first < last; ++first) run(first, Number<1>());
 }
 
 // run(d, n) in whole vectors and then what is left; n is a constant for whole ones.

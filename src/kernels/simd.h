@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <cstring>
 #include <numbers>
+#include <type_traits>
 
 #include "kernels/rotate.h"
 
@@ -69,33 +70,45 @@ inline void finish_stores() {}
 #endif
 constexpr int64_t kPastCaches = 2 << 20;                                     // bytes of one result from which on that pays
 
-inline Floats nearest(const Floats& x, Ints& integer) {                      // |x| below 2^22
-  constexpr float magic = 0x1.8p23f;
-  const Floats shifted = x + magic;
-  integer = Ints(shifted);                                                   // its low bits count
-  return shifted - magic;
-}
-
-// e^x to about one float ulp: 2^n e^r with |r| <= ln 2 / 2, Taylor to degree 7. Beyond the floats it stays at their ends.
-inline Floats exponential(Floats x) {
-  constexpr float log2 = 0x1.62E430p-1f, log2_rest = -0x1.05C610p-29f;
-  x = x > 88.f ? Floats{} + 88.f : x < -87.f ? Floats{} - 87.f : x;          // NaN passes
-  Ints n;
-  const Floats times = nearest(x * float(std::numbers::log2e), n);
-  const Floats r = (x - times * log2) - times * log2_rest;
-  const Floats e = 1 + r * (1 + r * (1.f / 2 + r * (1.f / 6 + r * (1.f / 24 + r * (1.f / 120 + r * (1.f / 720 + r * (1.f / 5040)))))));
-  return Floats(Ints(e) + (n << 23));
-}
-inline Vector<double> exponential(Vector<double> x) {
-  for (int64_t i = 0; i < kLanes; ++i) x[i] = std::exp(x[i]);
-  return x;
-}
-
 template <class C> inline C sum(const Vector<C>& x) {
   auto a = x + __builtin_shufflevector(x, x, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7);
   a += __builtin_shufflevector(a, a, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11);
   a += __builtin_shufflevector(a, a, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13);
   return a[0] + a[1];
+}
+
+// F is Floats with Ints, or float with int32_t for a loop that the compiler puts into vectors.
+template <class F, class I> inline F nearest(const F& x, I& integer) {       // |x| below 2^22
+  constexpr float magic = 0x1.8p23f;
+  const F shifted = x + magic;
+  integer = __builtin_bit_cast(I, shifted);                                  // its low bits count
+  return shifted - magic;
+}
+
+// e^x to about one float ulp: 2^n e^r with |r| <= ln 2 / 2, Taylor to degree 7. Beyond the floats it stays at their ends.
+template <class F, class I> inline F exponential_of(F x) {
+  constexpr float log2 = 0x1.62E430p-1f, log2_rest = -0x1.05C610p-29f;
+  x = x > 88.f ? F{} + 88.f : x < -87.f ? F{} - 87.f : x;                    // NaN passes
+  I n;
+  const F times = nearest(x * float(std::numbers::log2e), n);
+  const F r = (x - times * log2) - times * log2_rest;
+  const F e = 1 + r * (1 + r * (1.f / 2 + r * (1.f / 6 + r * (1.f / 24 + r * (1.f / 120 + r * (1.f / 720 + r * (1.f / 5040)))))));
+  return __builtin_bit_cast(F, __builtin_bit_cast(I, e) + (n << 23));
+}
+inline Floats exponential(const Floats& x) { return exponential_of<Floats, Ints>(x); }
+inline float exponential(float x) { return exponential_of<float, int32_t>(x); }
+inline double exponential(double x) { return std::exp(x); }
+inline Vector<double> exponential(Vector<double> x) {
+  for (int64_t i = 0; i < kLanes; ++i) x[i] = std::exp(x[i]);
+  return x;
+}
+
+template <int64_t n> using Number = std::integral_constant<int64_t, n>;
+
+// run(i, n) in whole blocks of `block`, and what is left in halves of it; n is a constant, so that a block stays in registers.
+template <int64_t block, class F> inline void in_blocks(int64_t first, int64_t last, F&& run) {
+  for (; first + block <= last; first += block) run(first, Number<block>());
+  if constexpr (block > 1) in_blocks<block / 2>(first, last, run);
 }
 
 }  // namespace

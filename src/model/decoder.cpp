@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "ops/nll.h"
 #include "ops/norm.h"
 #include "ops/products.h"
 
@@ -85,9 +86,7 @@ Tensor Decoder::logits(const Tensor& hidden) const {
   return product(hidden, w(plan_.head)).to(weights_.flat().scalar_type());
 }
 
-Tensor Decoder::nll(const Batch& batch, bool training) const {
-  return at::cross_entropy_loss(logits(hidden(batch.tokens, batch.rows, training)), batch.targets, {}, at::Reduction::None);
-}
+Tensor Decoder::nll(const Batch& batch) const { return at::cross_entropy_loss(logits(hidden(batch.tokens, batch.rows)), batch.targets, {}, at::Reduction::None); }
 
 Tensor Decoder::next(const Tensor& tokens, Cache& cache) const {
   if (cache.length + tokens.size(1) > cache.capacity) throw Error(fmt::format("the cache holds {} tokens; {} were to follow {}", cache.capacity, tokens.size(1), cache.length));
@@ -103,6 +102,6 @@ std::vector<Tensor> Decoder::coordinates(const Tensor& tokens) const {
   return out;
 }
 
-Tensor Decoder::loss(const Batch& batch) const { return (nll(batch, true) * batch.weight).sum() / batch.weight.sum(); }
+Tensor Decoder::loss(const Batch& batch) const { return weighted_nll(logits(hidden(batch.tokens, batch.rows, true)), batch.targets, batch.weight); }
 
 }  // namespace darope

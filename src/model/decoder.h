@@ -23,7 +23,7 @@ class Decoder {
   using Watch = std::function<void(const Plan::Layer&, const Tensor& x, const Tensor& positions)>;
   Tensor hidden(const Tensor& tokens, const Tensor& rows, bool training = false, Cache* cache = nullptr, const Watch& watch = {}) const;
   Tensor logits(const Tensor& hidden) const;                                              // [N, V], float32 or float64
-  Tensor nll(const Batch& batch, bool training = false) const;                            // [N]
+  Tensor nll(const Batch& batch) const;                                                   // [N]
   Tensor loss(const Batch& batch) const;                                                  // sum w nll / sum w, with dropout
   Tensor next(const Tensor& tokens, Cache& cache) const;                                  // [B, V]: what may follow [B, T] more tokens
 

@@ -13,7 +13,7 @@ Tensor cope_weights(const Tensor& q, const Tensor& k, const Tensor& embedding, d
 using CopeOutputs = std::tuple<Tensor, Tensor, Tensor, Tensor>;     // weights; content = q . k, z = q . embedding and the rows' norm in the compute type
 using CopeGrads = std::tuple<Tensor, Tensor, Tensor>;               // q, k, embedding
 
-inline kernels::Rows cope_rows(const Tensor& content, const Tensor& z, double scale) {
+inline kernels::CopeShape cope_rows(const Tensor& content, const Tensor& z, double scale) {
   return {content.numel() / content.size(3), content.size(2), content.size(3), z.size(3), scale};
 }
 

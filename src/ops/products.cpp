@@ -1,6 +1,8 @@
 #include "ops/products.h"
 
+#include <ATen/Parallel.h>
 #include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/gelu_backward.h>
@@ -9,6 +11,9 @@
 #include <ATen/ops/silu.h>
 #include <ATen/ops/silu_backward.h>
 #include <torch/csrc/autograd/custom_function.h>
+
+#include "kernels/gelu.h"
+#include "kernels/product.h"
 
 namespace darope {
 namespace {
@@ -25,25 +30,44 @@ Tensor like(const Tensor& rows, at::IntArrayRef shape) {
   return rows.view(sizes);
 }
 
+// a b, by the library where the operands are many, or not of floats in rows or columns on a CPU.
+Tensor times(const Tensor& a, const Tensor& b) {
+  const int64_t rows = a.size(0), columns = b.size(1), depth = a.size(1);
+  const bool floats = a.is_cpu() && a.scalar_type() == at::kFloat && b.scalar_type() == at::kFloat, regular = b.stride(0) == 1 || b.stride(1) == 1;
+  if (!floats || !regular || !kernels::is_small_product(rows, columns, depth)) return at::mm(a, b);
+  const Tensor c = at::empty({rows, columns}, a.options());
+  const kernels::Product<float> p{columns, depth, a.const_data_ptr<float>(), a.stride(0), a.stride(1), b.const_data_ptr<float>(), b.stride(0), b.stride(1), c.mutable_data_ptr<float>()};
+  const int64_t grain = std::max<int64_t>(1, (1 << 20) / (columns * depth));                // rows that outweigh starting a thread
+  at::parallel_for(0, rows, grain, [&](int64_t first, int64_t last) { kernels::multiply_cpu(p, first, last); });
+  return c;
+}
+
 class Product : public torch::autograd::Function<Product> {
  public:
   static Tensor forward(AutogradContext* context, const Tensor& x, const Tensor& weight) {
     const Kernels below;
     const Tensor rows = rows_of(x);
     context->save_for_backward({rows, weight});
-    return like(at::mm(rows, weight.t()), x.sizes());
+    return like(times(rows, weight.t()), x.sizes());
   }
   static variable_list backward(AutogradContext* context, const variable_list& grads) {
     const Kernels below;
     const variable_list saved = context->get_saved_variables();
     const Tensor g = rows_of(grads[0]);
-    return {like(at::mm(g, saved[1]), grads[0].sizes()), at::mm(g.t(), saved[0])};
+    return {like(times(g, saved[1]), grads[0].sizes()), times(g.t(), saved[0])};
   }
 };
 
+// Forward may put into h what backward wants to find there.
 struct Gelu {
-  static Tensor forward(const Tensor& h) { return at::gelu(h); }
-  static Tensor backward(const Tensor& da, const Tensor& h) { return at::gelu_backward(da, h); }
+  static bool ours(const Tensor& h) { return h.is_cpu() && h.scalar_type() == at::kFloat; }
+  static Tensor forward(Tensor& h) {
+    if (!ours(h)) return at::gelu(h);
+    const Tensor out = at::empty_like(h);
+    at::parallel_for(0, h.numel(), 1 << 14, [&](int64_t first, int64_t last) { kernels::gelu_cpu(h.mutable_data_ptr<float>(), out.mutable_data_ptr<float>(), first, last); });
+    return out;
+  }
+  static Tensor backward(Tensor& da, const Tensor& h) { return ours(h) ? da.mul_(h) : at::gelu_backward(da, h); }
 };
 
 struct SwiGlu {
@@ -65,18 +89,20 @@ template <class Activation> class Mlp : public torch::autograd::Function<Mlp<Act
  public:
   static Tensor forward(AutogradContext* context, const Tensor& x, const Tensor& up, const Tensor& down) {
     const Kernels below;
-    const Tensor rows = rows_of(x), h = at::mm(rows, up.t()), a = Activation::forward(h);
+    const Tensor rows = rows_of(x);
+    Tensor h = times(rows, up.t());
+    const Tensor a = Activation::forward(h);
     context->save_for_backward({rows, up, h, a, down});
-    return like(at::mm(a, down.t()), x.sizes());
+    return like(times(a, down.t()), x.sizes());
   }
   static variable_list backward(AutogradContext* context, const variable_list& grads) {
     const Kernels below;
     const variable_list saved = context->get_saved_variables();
     const Tensor &rows = saved[0], &up = saved[1], &h = saved[2], &a = saved[3], &down = saved[4];
-    const Tensor g = rows_of(grads[0]), ddown = at::mm(g.t(), a);
-    Tensor da = at::mm(g, down);
+    const Tensor g = rows_of(grads[0]), ddown = times(g.t(), a);
+    Tensor da = times(g, down);
     const Tensor dh = Activation::backward(da, h);
-    return {like(at::mm(dh, up), grads[0].sizes()), at::mm(dh.t(), rows), ddown};
+    return {like(times(dh, up), grads[0].sizes()), times(dh.t(), rows), ddown};
   }
 };
 
