@@ -18,6 +18,12 @@ int64_t examples_at_once(const Decoder& model, int64_t length) {
   return std::max<int64_t>(1, tokens / length);
 }
 
+// One place after another, so the more examples the better; what limits them is the memory of their keys and values.
+int64_t answers_at_once(const Decoder& model, int64_t length) {
+  const int64_t numbers = (model.device().is_cuda() ? int64_t{4} << 30 : int64_t{1} << 28) / int64_t(sizeof(float));
+  return std::max<int64_t>(1, numbers / (2 * model.config().n_layers * model.config().dim * length));
+}
+
 // Of each example: its scored tokens, and their mean. [count], on the CPU.
 Tensor tokens_by_example(const Batch& batch) { return batch.weight.to(at::kDouble).view({batch.tokens.size(0), -1}).sum(1).cpu(); }
 Tensor mean_by_example(const Tensor& values, const Batch& batch) {
@@ -38,9 +44,8 @@ void score_batch(Decoder& model, Measure measure, const Batch& batch, int64_t mu
   emit_all(emit, "exact_match", multiple, first, (accuracy == 1).to(at::kDouble), batch);
 }
 
-// Calls use(batch, first) with the first `count` examples of a set, as many at once as fit.
-template <class Use> void in_batches(const Decoder& model, const TestSet& set, int64_t multiple, int64_t count, const Use& use) {
-  const int64_t at_once = examples_at_once(model, multiple * model.config().max_seqlen);
+// Calls use(batch, first) with the first `count` examples of a set, `at_once` at a time.
+template <class Use> void in_batches(const Decoder& model, const TestSet& set, int64_t at_once, int64_t count, const Use& use) {
   for (int64_t first = 0; first < count; first += at_once) {
     throw_if_stopped();
     use(set.read(first, std::min(at_once, count - first)).to(model.device()), first);
@@ -67,10 +72,11 @@ void evaluate(Decoder& model, const Dataset& data, const Emit& emit) {
   const at::NoGradGuard no_grad;
   model.refresh();
   for (const TestLength& test : data.tests) {
-    in_batches(model, *test.set, test.multiple, test.set->size(), [&](const Batch& batch, int64_t first) {
+    const int64_t length = test.multiple * model.config().max_seqlen;
+    in_batches(model, *test.set, examples_at_once(model, length), test.set->size(), [&](const Batch& batch, int64_t first) {
       score_batch(model, data.measure, batch, test.multiple, first, with_n_free(emit, test));
     });
-    in_batches(model, *test.set, test.multiple, std::min(data.free_running, test.set->size()), [&](const Batch& batch, int64_t first) {
+    in_batches(model, *test.set, answers_at_once(model, length), std::min(data.free_running, test.set->size()), [&](const Batch& batch, int64_t first) {
       emit_all(emit, "free_running", test.multiple, first, mean_by_example(free_running(model, batch) == batch.targets, batch), batch);
     });
   }
@@ -80,7 +86,7 @@ double mean_nll(Decoder& model, const TestSet& set) {
   const at::NoGradGuard no_grad;
   model.refresh();
   double sum = 0;
-  in_batches(model, set, 1, set.size(),
+  in_batches(model, set, examples_at_once(model, model.config().max_seqlen), set.size(),
              [&](const Batch& batch, int64_t) { sum += mean_by_example(model.nll(batch), batch).sum().item<double>(); });
   return sum / double(set.size());
 }

@@ -2,9 +2,9 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/arange.h>
 #include <ATen/ops/argmax.h>
 #include <ATen/ops/where.h>
+#include <ATen/ops/zeros_like.h>
 
 #include "base/signals.h"
 
@@ -12,20 +12,21 @@ namespace darope {
 
 Tensor free_running(Decoder& model, const Batch& batch) {
   const at::NoGradGuard no_grad;
-  const int64_t count = batch.tokens.size(0), length = batch.tokens.size(1);
-  const Tensor before = batch.rows.view({count, -1}).remainder(length), place = before + 1;      // of each answer token, in its example
-  const Tensor scored = batch.weight.view({count, -1}) > 0;
-  Tensor tokens = batch.tokens.clone(), open = at::arange(count, batch.rows.options());          // examples that still change
-  for (int64_t pass = 0; pass <= place.size(1) && open.size(0) > 0; ++pass) {
+  const int64_t length = batch.tokens.size(1);
+  const Tensor scored = batch.rows.masked_select(batch.weight > 0), place = scored.remainder(length);      // of the token before each answer token
+  const int64_t first = place.min().item<int64_t>(), last = place.max().item<int64_t>();
+  const Tensor ours = at::zeros_like(batch.tokens, at::kBool);
+  ours.view(-1).index_fill_(0, scored + 1, true);
+  const Tensor tokens = batch.tokens.clone();
+  Cache cache{.capacity = last + 1};
+  Tensor logits = model.next(tokens.narrow(1, 0, first + 1), cache);
+  for (int64_t at = first + 1; at <= last + 1; ++at) {
     throw_if_stopped();
-    const Tensor read = tokens.index_select(0, open), where = place.index_select(0, open), said = read.gather(1, where);
-    const Tensor rows = before.index_select(0, open) + length * at::arange(open.size(0), open.options()).unsqueeze(1);
-    const Tensor likeliest = at::argmax(model.logits(model.hidden(read, rows.flatten())), -1).view_as(said);
-    const Tensor answer = at::where(scored.index_select(0, open), likeliest, said);
-    tokens.index_copy_(0, open, read.scatter(1, where, answer));
-    open = open.masked_select((answer != said).any(1));
+    const Tensor column = tokens.select(1, at);
+    column.copy_(at::where(ours.select(1, at), at::argmax(logits, -1), column));
+    if (at <= last) logits = model.next(column.unsqueeze(1), cache);
   }
-  return tokens.gather(1, place).flatten();
+  return tokens.view(-1).index_select(0, batch.rows + 1);
 }
 
 }  // namespace darope
