@@ -27,7 +27,14 @@ struct Cost {
   int64_t parameters = 0, memory_bytes = 0, disk_bytes = 0;
 };
 
-// A few steps and examples in a process and a folder of their own. What tests cost is taken to grow with their number.
+// Tokens of all tests, in lengths of training. Only a task's tests are as many as they are asked to be.
+int64_t tested(const Dataset& data) {
+  int64_t sum = 0;
+  for (const TestLength& test : data.tests) sum += test.set->size() * test.multiple;
+  return sum;
+}
+
+// A few steps and examples in a process and a folder of their own. What tests cost is taken to grow with their tokens.
 Cost measure(const RunConfig& whole, int64_t threads, const fs::path& folder) {
   RunConfig few = whole;
   few.steps = StepTimer::kSteps, few.optim.warmup = 0, few.logging.freq = 1, few.threads = threads, few.dump_dir = folder.string();
@@ -49,7 +56,7 @@ Cost measure(const RunConfig& whole, int64_t threads, const fs::path& folder) {
   const Dataset data = open_dataset(whole.data, uint64_t(whole.seed), batches), wide = open_dataset(few.data, uint64_t(whole.seed), batches);
   const double share = double(tokens_before(*data.train, batches)) / double(tokens_before(*wide.train, batches));
   cost.run_seconds = share * cost.step_seconds * double(whole.steps) +
-                     seconds.at("test").get<double>() * double(whole.data.test_examples) / double(few.data.test_examples);
+                     seconds.at("test").get<double>() * double(tested(data)) / double(tested(wide));
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder))
     if (entry.is_regular_file()) cost.disk_bytes += int64_t(entry.file_size());
   return cost;
