@@ -65,6 +65,26 @@ def test_in_float64_it_is_the_listing(queries, keys, places, device):
         assert (got - expected).abs().max() <= 1e-12 * expected.abs().max().clamp(min=1), what
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+@pytest.mark.parametrize("size", [10.0, 30.0])
+def test_large_logits_and_a_common_gradient(size, dtype, device):
+    """What all keys of a query share of the gradient must cancel: with logits of hundreds, a rounded norm alone does not see to it."""
+    q, k, embedding, grad = case(40, 40, 8, dtype, device)
+    given = (size * q, k, embedding)
+    fused = values_and_grads(lambda *a: weights(*a, 0.25, 0.5)[0], *given, grad + 100, dtype)
+    plain = lambda kind: values_and_grads(lambda *a: plain_weights(*a, 0.25, 0.5), *given, grad + 100, kind)
+    for got, low, exact, what in zip(fused, plain(dtype), plain(torch.float64), ARGUMENTS):
+        scale = exact.abs().max().clamp(min=1)
+        assert (got.double() - exact).abs().max() <= 4 * (low.double() - exact).abs().max() + 1e-12 * scale + 4 * torch.finfo(dtype).eps * scale, what
+
+
+def test_logits_far_below_zero_have_finite_gradients(device):
+    q, k, embedding = torch.full((1, 3, 1, 4), 30.0), torch.full((1, 3, 1, 4), -30.0), torch.ones(3, 4)
+    for dtype in (torch.float32, torch.float64):
+        out = values_and_grads(lambda *a: weights(*a, 0.5, 1.0)[0], q.to(device), k.to(device), embedding.to(device), torch.ones(1, 1, 3, 3, device=device), dtype)
+        assert all(torch.isfinite(t).all() for t in out)
+
+
 def test_keys_to_come_have_no_weight_and_rows_sum_to_one(device):
     q, k, embedding, _ = case(50, 60, 8, torch.float32, device)
     out = weights(q, k, embedding, 0.25, 1.0)[0]
@@ -98,6 +118,9 @@ def test_second_derivative_is_refused_clearly():
     out = darope.create("cope", d_model=16, heads=2, head_dim=8, train_length=16).double().attend(q, k, v, x).square().sum()
     with pytest.raises(RuntimeError, match="no second derivative"):
         torch.autograd.grad(out, q, create_graph=True)
+    linear = weights(q, k, torch.ones(3, 8, dtype=q.dtype), 0.5, 1.0)[0].sum()
+    with pytest.raises(RuntimeError, match="no second derivative"):  # where the gradient that comes in is a constant, too
+        torch.autograd.grad(linear, q, create_graph=True)
 
 
 @pytest.mark.parametrize("change, words", [
@@ -110,3 +133,16 @@ def test_shapes_that_do_not_fit_are_refused(change, words):
     q, k, embedding, _ = case(5, 5, 4, torch.float32, "cpu")
     with pytest.raises(ValueError, match=words):
         weights(*change(q, k, embedding), 0.25, 1.0)
+
+
+@pytest.mark.parametrize("argument, change, error", [
+    (0, lambda t: t.double(), TypeError), (0, lambda t: t[..., :3], ValueError), (1, lambda t: t.bfloat16(), TypeError), (1, lambda t: t[:, :, :2], ValueError),
+    (2, lambda t: t[..., :2], ValueError), (3, lambda t: t[:, :1], ValueError),
+])
+def test_a_gradient_called_by_hand_is_checked(argument, change, error):
+    q, k, embedding, grad = case(5, 5, 4, torch.float32, "cpu")
+    _, content, z, norm = weights(q, k, embedding, 0.25, 1.0)
+    tensors = [grad, content, z, norm]
+    tensors[argument] = change(tensors[argument])
+    with pytest.raises(error):
+        torch.ops.darope.cope_weights_backward(*tensors, q, k, embedding, 0.25, 1.0)

@@ -44,7 +44,7 @@ Batch pack(const std::vector<Example>& examples, int64_t length, int64_t answers
 }
 
 // While lengths grow, batches are as wide as they need to be: a half, a quarter or an eighth of the context at first. What
-// follows a rendering changes nothing before it, so this is speed alone.
+// follows a rendering changes nothing before it, so this is speed alone (dropout draws other masks).
 class TaskStream final : public TrainStream {
  public:
   TaskStream(TrainingPlan plan, int64_t rows, int64_t length) : plan_(plan), rows_(rows) {

@@ -13,15 +13,10 @@
 namespace darope {
 namespace {
 
-int64_t examples_at_once(const Decoder& model, int64_t length) {
-  const int64_t tokens = model.device().is_cuda() ? 65536 : 8192;
-  return std::max<int64_t>(1, tokens / length);
-}
-
-// One place after another, so the more examples the better; what limits them is the memory of their keys and values.
+// Where answers come one place after another, the more examples go together the better; their keys and values are kept meanwhile.
 int64_t answers_at_once(const Decoder& model, int64_t length) {
-  const int64_t numbers = (model.device().is_cuda() ? int64_t{4} << 30 : int64_t{1} << 28) / int64_t(sizeof(float));
-  return std::max<int64_t>(1, numbers / (2 * model.config().n_layers * model.config().dim * length));
+  const int64_t numbers = model.device().is_cuda() ? 1 << 30 : 1 << 26;
+  return std::max<int64_t>(1, std::min(4 * examples_at_once(model, length), numbers / (2 * model.config().n_layers * model.config().dim * length)));
 }
 
 // Of each example: its scored tokens, and their mean. [count], on the CPU.

@@ -4,8 +4,9 @@
 
 namespace darope {
 
-// What the model answers when it reads its own answer, greedily: [N], beside the batch's targets. All examples go on together, one
-// place at a time, from the shortest prompt's end to the longest answer's; before its answer begins, an example reads its prompt.
+// What the model answers when it reads its own answer, greedily: [N], beside the batch's targets.
 Tensor free_running(Decoder& model, const Batch& batch);
+
+int64_t examples_at_once(const Decoder& model, int64_t length);     // of that length, in one forward pass
 
 }  // namespace darope

@@ -84,10 +84,11 @@ void print_cost(const std::vector<RunConfig>& plan, const CompareConfig& config)
     ++left, seconds += c.run_seconds, disk += c.disk_bytes;
     longest = std::max(longest, c.run_seconds), memory = std::max(memory, c.memory_bytes);
   }
+  const bool more = std::any_of(plan.begin(), plan.end(), [](const RunConfig& run) { return !run.data.task.empty() && run.data.free_running > 0; });
   fmt::print("\n{} runs, {} of them finished. The others take about {} with {} at a time, {:.0f} MB of memory and {:.0f} MB of disk "
-             "in {}.\n",
+             "in {}{}.\n",
              plan.size(), int64_t(plan.size()) - left, format_time(std::max(longest, seconds / double(pace.jobs))), pace.jobs,
-             double(memory * std::min(pace.jobs, std::max<int64_t>(left, 1))) / 1e6, double(disk) / 1e6, config.dump_dir);
+             double(memory * std::min(pace.jobs, std::max<int64_t>(left, 1))) / 1e6, double(disk) / 1e6, config.dump_dir, more ? ", beside what free-running answers take" : "");
 }
 
 }  // namespace darope

@@ -1,7 +1,7 @@
 #pragma once
 #include "kernels/rotate.h"
 
-// Causal attention over contexts so short that a head's scores stay in the nearest cache, where a library's call for each of a
+// Causal attention over contexts so short that a head's scores stay in the near caches, where a library's call for each of a
 // head's products costs more than the product.
 //   shares = softmax(scale q k^T, up to the query's own token),  out = shares v
 namespace darope::kernels {

@@ -33,6 +33,11 @@ template <class C> __device__ C sum_of_equals(C x, int key) {   // over this lan
   return x;
 }
 
+// Places fall from lane to lane, so that no two lanes add to one at a time, as long as sums are rounded to float behind their scan.
+// In double, gates next to 1 can make a sum's last bit rise again over a whole number.
+__device__ inline void add(float& to, float x) { to += x; }
+__device__ inline void add(double& to, double x) { atomicAdd(&to, x); }
+
 // A key as its query sees it.
 template <class C> struct Seen {
   int64_t key;
@@ -111,9 +116,9 @@ template <class T> __global__ void cope_backward_kernel(const CopeBackward<T> p)
     const C low = sum_of_equals((1 - seen.weight) * dl, seen.low), high = sum_of_equals(seen.weight * dl, seen.low);
     const int next = __shfl_down_sync(kAll, seen.low, 1);
     const bool last = threadIdx.x == 31 || next != seen.low;      // of its place among these 32 keys: it has the sums
-    if (last) dz[seen.low] += low;
+    if (last) add(dz[seen.low], low);
     __syncwarp();
-    if (last && seen.low + 1 < p.rows.places) dz[seen.low + 1] += high;
+    if (last && seen.low + 1 < p.rows.places) add(dz[seen.low + 1], high);
     __syncwarp();
   });
   total = sum_over_warp(total);

@@ -69,9 +69,8 @@ template <class T> void forward(const Cope<T>& p, int64_t first, int64_t last) {
     for (int64_t j = 0; j < visible; ++j) top = std::max(top, out[j] = row.logit(j, p.z + r * p.rows.places));
     Vector<C> sums = {};
     in_vectors(visible, [&](int64_t j, int64_t n) {
-      const Vector<C> e = exponential(read(out + j, n) - top);
-      write(out + j, e, n);
-      sums += n >= kLanes ? e : read(out + j, n);              // what is read behind the end is zero
+      write(out + j, exponential(read(out + j, n) - top), n);
+      sums += read(out + j, n);                                // zero behind the end
     });
     const C total = sum<C>(sums), scale = 1 / total;
     p.norm[r] = top + std::log(total);
@@ -92,14 +91,14 @@ template <class T> void backward(const CopeBackward<T>& p, int64_t first, int64_
     C *const dl = row.out(), *const dz = p.z_grad + r * p.rows.places;
     row.gates_and_counts(p.content + r * p.rows.keys, visible);
     for (int64_t j = 0; j < visible; ++j) dl[j] = row.logit(j, z);
-    Vector<C> dots = {};
+    Vector<C> sums = {}, dots = {};                            // the rounding of the norm leaves the sum beside 1
     in_vectors(visible, [&](int64_t j, int64_t n) {
-      const Vector<C> weights = exponential(read(dl + j, n) - p.norm[r]);
-      write(dl + j, weights, n);
-      dots += weights * load(grads + j, n);
+      write(dl + j, exponential(read(dl + j, n) - p.norm[r]), n);
+      const Vector<C> weights = read(dl + j, n);               // zero behind the end
+      sums += weights, dots += weights * load(grads + j, n);
     });
-    const C dot = sum<C>(dots);
-    in_vectors(visible, [&](int64_t j, int64_t n) { write(dl + j, read(dl + j, n) * (load(grads + j, n) - dot), n); });
+    const C scale = 1 / sum<C>(sums), dot = scale * sum<C>(dots);
+    in_vectors(visible, [&](int64_t j, int64_t n) { write(dl + j, scale * read(dl + j, n) * (load(grads + j, n) - dot), n); });
     double gate_grad = 0;
     for (int64_t j = 0; j < visible; ++j) {
       const Place<C> at(row.counted(j), p.rows.places);

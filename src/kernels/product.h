@@ -16,7 +16,7 @@ template <class T> struct Product {
 
 // Whole vectors of columns, and operands that stay in the caches.
 inline bool is_small_product(int64_t rows, int64_t columns, int64_t depth) {
-  return columns % 16 == 0 && rows * columns + columns * depth + rows * depth <= 1 << 18;
+  return rows > 0 && columns > 0 && depth > 0 && columns % 16 == 0 && rows * columns + columns * depth + rows * depth <= 1 << 18;
 }
 
 // Rows first .. last-1. T is float.

@@ -77,7 +77,7 @@ template <class C> inline C sum(const Vector<C>& x) {
   return a[0] + a[1];
 }
 
-// F is Floats with Ints, or float with int32_t for a loop that the compiler puts into vectors.
+// F is Floats with Words, or float with uint32_t for a loop that the compiler puts into vectors.
 template <class F, class I> inline F nearest(const F& x, I& integer) {       // |x| below 2^22
   constexpr float magic = 0x1.8p23f;
   const F shifted = x + magic;
@@ -88,15 +88,16 @@ template <class F, class I> inline F nearest(const F& x, I& integer) {       // 
 // e^x to about one float ulp: 2^n e^r with |r| <= ln 2 / 2, Taylor to degree 7. Beyond the floats it stays at their ends.
 template <class F, class I> inline F exponential_of(F x) {
   constexpr float log2 = 0x1.62E430p-1f, log2_rest = -0x1.05C610p-29f;
-  x = x > 88.f ? F{} + 88.f : x < -87.f ? F{} - 87.f : x;                    // NaN passes
+  x = x > 88.f ? F{} + 88.f : x < -87.f ? F{} - 87.f : x;
   I n;
   const F times = nearest(x * float(std::numbers::log2e), n);
   const F r = (x - times * log2) - times * log2_rest;
   const F e = 1 + r * (1 + r * (1.f / 2 + r * (1.f / 6 + r * (1.f / 24 + r * (1.f / 120 + r * (1.f / 720 + r * (1.f / 5040)))))));
-  return __builtin_bit_cast(F, __builtin_bit_cast(I, e) + (n << 23));
+  const F out = __builtin_bit_cast(F, __builtin_bit_cast(I, e) + (n << 23));
+  return x == x ? out : x;                                                   // the sum would make a number of some NaNs
 }
-inline Floats exponential(const Floats& x) { return exponential_of<Floats, Ints>(x); }
-inline float exponential(float x) { return exponential_of<float, int32_t>(x); }
+inline Floats exponential(const Floats& x) { return exponential_of<Floats, Words>(x); }
+inline float exponential(float x) { return exponential_of<float, uint32_t>(x); }
 inline double exponential(double x) { return std::exp(x); }
 inline Vector<double> exponential(Vector<double> x) {
   for (int64_t i = 0; i < kLanes; ++i) x[i] = std::exp(x[i]);

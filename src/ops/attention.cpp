@@ -52,10 +52,12 @@ class ShortAttention : public torch::autograd::Function<ShortAttention> {
 }  // namespace
 
 bool is_short(const Tensor& q, const Tensor& k, const Tensor& v) {
-  if (!q.is_cpu() || at::areAnyTensorSubclassLike({q, k, v})) return false;                 // a compiler's tensors hold no numbers
+  if (at::areAnyTensorSubclassLike({q, k, v})) return false;                                // a compiler's tensors hold no numbers
+  for (const Tensor& each : {q, k, v})
+    if (!each.is_cpu() || each.is_neg()) return false;                                      // what a view owes is the library's business
   const bool number = q.scalar_type() == at::kFloat || q.scalar_type() == at::kDouble;
   const bool alike = k.sizes() == q.sizes() && v.sizes() == q.sizes() && k.scalar_type() == q.scalar_type() && v.scalar_type() == q.scalar_type();
-  return number && alike && q.size(1) <= kernels::kMaxTokens && q.size(3) <= kernels::kMaxWidth && q.size(3) % kernels::kShareLanes == 0;
+  return number && alike && q.numel() > 0 && q.size(1) <= kernels::kMaxTokens && q.size(3) <= kernels::kMaxWidth && q.size(3) % kernels::kShareLanes == 0;
 }
 
 Tensor short_attention(const Tensor& q, const Tensor& k, const Tensor& v, double scale) { return ShortAttention::apply(q, k, v, scale); }

@@ -33,11 +33,27 @@ void check_cope(const Tensor& q, const Tensor& k, const Tensor& embedding) {
   TORCH_CHECK_VALUE(q.sym_size(0) == k.sym_size(0) && q.sym_size(2) == k.sym_size(2) && q.sym_size(3) == k.sym_size(3),
                     "q and k must have the same batch, heads and width; got ", q.sym_sizes(), " and ", k.sym_sizes());
   TORCH_CHECK_VALUE(q.sym_size(1) <= k.sym_size(1), "q holds the last of k's tokens; got ", q.sym_size(1), " of ", k.sym_size(1));
-  TORCH_CHECK_VALUE(embedding.dim() == 2 && embedding.sym_size(1) == q.sym_size(3) && embedding.size(0) > 0, "embedding must be [P, d] with d = ", q.sym_size(3), "; got ",
+  TORCH_CHECK_VALUE(embedding.dim() == 2 && embedding.sym_size(1) == q.sym_size(3) && embedding.sym_size(0) > 0, "embedding must be [P, d] with d = ", q.sym_size(3), "; got ",
                     embedding.sym_sizes());
   TORCH_CHECK_TYPE(q.scalar_type() == k.scalar_type(), "q and k must have one dtype; got dtype ", q.scalar_type(), " and ", k.scalar_type());
   TORCH_CHECK_VALUE(q.device() == k.device() && q.device() == embedding.device(), "q, k and embedding must be on one device; got device ", q.device(), ", ", k.device(), " and ",
                     embedding.device());
+}
+
+// A sentence, not a crash, for who calls the gradient by hand.
+void check_cope_backward(const Tensor& weights_grad, const Tensor& content, const Tensor& z, const Tensor& norm, const Tensor& q, const Tensor& k, const Tensor& embedding) {
+  check_cope(q, k, embedding);
+  const c10::SymInt batch = q.sym_size(0), heads = q.sym_size(2), queries = q.sym_size(1);
+  const auto check = [&](const Tensor& t, const char* name, std::vector<c10::SymInt> shape, at::ScalarType type) {
+    TORCH_CHECK_VALUE(t.sym_sizes() == c10::SymIntArrayRef(shape), name, " must be ", c10::SymIntArrayRef(shape), "; got ", t.sym_sizes());
+    TORCH_CHECK_TYPE(t.scalar_type() == type, name, " must be ", type, "; got dtype ", t.scalar_type());
+    TORCH_CHECK_VALUE(t.device() == q.device(), name, " and q must be on one device; got device ", t.device(), " and ", q.device());
+  };
+  const at::ScalarType wide = compute_type(q.scalar_type());
+  check(weights_grad, "weights_grad", {batch, heads, queries, k.sym_size(1)}, q.scalar_type());
+  check(content, "content", {batch, heads, queries, k.sym_size(1)}, wide);
+  check(z, "z", {batch, heads, queries, embedding.sym_size(0)}, wide);
+  check(norm, "norm", {batch, heads, queries}, wide);
 }
 
 // The composed rows, in the order of the paper's listing: for any device and dtype, and the kernels' oracle.
@@ -102,7 +118,9 @@ CopeOutputs forward_meta(const Tensor& q, const Tensor& k, const Tensor& embeddi
   const auto wide = q.options().dtype(compute_type(q.scalar_type()));
   return {at::empty_symint(shape, q.options()), at::empty_symint(shape, wide), at::empty_symint(places, wide), at::empty_symint({q.sym_size(0), q.sym_size(2), q.sym_size(1)}, wide)};
 }
-CopeGrads backward_meta(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor& q, const Tensor& k, const Tensor& embedding, double, double) {
+CopeGrads backward_meta(const Tensor& weights_grad, const Tensor& content, const Tensor& z, const Tensor& norm, const Tensor& q, const Tensor& k, const Tensor& embedding, double,
+                        double) {
+  check_cope_backward(weights_grad, content, z, norm, q, k, embedding);
   const auto like = [](const Tensor& t) { return at::empty_symint(t.sym_sizes(), t.options()); };
   return {like(q), like(k), like(embedding)};
 }
@@ -147,7 +165,8 @@ CopeOutputs autograd(const Tensor& q, const Tensor& k, const Tensor& embedding, 
 
 CopeGrads backward_autograd(const Tensor& weights_grad, const Tensor& content, const Tensor& z, const Tensor& norm, const Tensor& q, const Tensor& k, const Tensor& embedding,
                             double scale, double position_scale) {
-  TORCH_CHECK(!at::GradMode::is_enabled() || !weights_grad.requires_grad(), "cope_weights has no second derivative; use torch.autograd.grad without create_graph");
+  const bool asked = weights_grad.requires_grad() || q.requires_grad() || k.requires_grad() || embedding.requires_grad();
+  TORCH_CHECK(!at::GradMode::is_enabled() || !asked, "cope_weights has no second derivative; use torch.autograd.grad without create_graph");
   at::AutoDispatchBelowADInplaceOrView below;
   return call_backward(weights_grad, content, z, norm, q, k, embedding, scale, position_scale);
 }
@@ -165,6 +184,7 @@ CopeOutputs cope_around(CopeRows rows, const Tensor& q, const Tensor& k, const T
 
 CopeGrads cope_backward_around(CopeRowsBackward rows, const Tensor& weights_grad, const Tensor& content, const Tensor& z, const Tensor& norm, const Tensor& q, const Tensor& k,
                                const Tensor& embedding, double scale, double position_scale) {
+  check_cope_backward(weights_grad, content, z, norm, q, k, embedding);
   const NoAutocast exact;
   const auto [dcontent, dz_wide] = rows(weights_grad.contiguous(), content.contiguous(), z.contiguous(), norm.contiguous(), scale);
   const at::ScalarType type = q.is_cuda() ? q.scalar_type() : compute_type(q.scalar_type());           // let the tensor cores take them as they are

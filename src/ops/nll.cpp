@@ -10,19 +10,14 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "kernels/nll.h"
+#include "ops/launch.h"
 
 namespace darope {
 namespace {
 
+using ops::data;
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
-
-template <class T> T* data(const Tensor& x) { return static_cast<T*>(const_cast<void*>(x.const_data_ptr())); }
-
-template <class Call> void with_type(const Tensor& x, const Call& call) {
-  if (x.scalar_type() == at::kDouble) call(double{});
-  else call(float{});
-}
 
 template <class P> void run(const P& p, int64_t rows) {
   at::parallel_for(0, rows, 1 + (1 << 14) / p.width, [&](int64_t first, int64_t last) { kernels::nll_cpu(p, first, last); });
@@ -41,7 +36,7 @@ class WeightedNll : public torch::autograd::Function<WeightedNll> {
     const int64_t rows = logits.size(0), width = logits.size(1);
     check(targets, width);
     const Tensor nll = at::empty({rows}, logits.options()), exponentials = at::empty_like(logits), sums = at::empty_like(nll);
-    with_type(logits, [&](auto t) {
+    ops::with_type<double, float>(logits.scalar_type(), [&](auto t) {
       using T = decltype(t);
       run(kernels::Nll<T>{width, data<T>(logits), data<int64_t>(targets), data<T>(nll), data<T>(exponentials), data<T>(sums)}, rows);
     });
@@ -52,7 +47,7 @@ class WeightedNll : public torch::autograd::Function<WeightedNll> {
     const at::AutoDispatchBelowADInplaceOrView below;
     const variable_list saved = context->get_saved_variables();
     const Tensor &exponentials = saved[0], &sums = saved[1], &targets = saved[2], nll_grad = saved[3] * grads[0], grad = at::empty_like(exponentials);
-    with_type(exponentials, [&](auto t) {
+    ops::with_type<double, float>(exponentials.scalar_type(), [&](auto t) {
       using T = decltype(t);
       run(kernels::NllBackward<T>{exponentials.size(1), data<T>(exponentials), data<T>(sums), data<int64_t>(targets), data<T>(nll_grad), data<T>(grad)}, exponentials.size(0));
     });
@@ -63,7 +58,7 @@ class WeightedNll : public torch::autograd::Function<WeightedNll> {
 }  // namespace
 
 Tensor weighted_nll(const Tensor& logits, const Tensor& targets, const Tensor& weight) {
-  if (logits.is_cpu()) return WeightedNll::apply(logits, targets, weight.to(logits.scalar_type()));
+  if (logits.is_cpu() && (logits.scalar_type() == at::kFloat || logits.scalar_type() == at::kDouble)) return WeightedNll::apply(logits, targets, weight.to(logits.scalar_type()));
   return (at::cross_entropy_loss(logits, targets, {}, at::Reduction::None) * weight).sum() / weight.sum();
 }
 

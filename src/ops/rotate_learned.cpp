@@ -80,7 +80,8 @@ using BackwardSignature = LearnedGrads(const Tensor&, const Tensor&, const Tenso
 
 LearnedGrads backward_autograd(const Tensor& q_grad, const Tensor& k_grad, const Tensor& q, const Tensor& k, const Tensor& x, const Tensor& w, const Maybe& alpha,
                                const Tensor& share, const Tensor& prior, const Tensor& positions, at::ArrayRef<double> theta, int64_t fast, double length, bool half) {
-  TORCH_CHECK(!at::GradMode::is_enabled() || !(q_grad.requires_grad() || k_grad.requires_grad()),
+  const bool asked = q_grad.requires_grad() || k_grad.requires_grad() || q.requires_grad() || k.requires_grad() || x.requires_grad() || w.requires_grad();
+  TORCH_CHECK(!at::GradMode::is_enabled() || !asked,
               "rotate_learned has no second derivative; use torch.autograd.grad without create_graph");
   at::AutoDispatchBelowADInplaceOrView below;
   static const auto op = c10::Dispatcher::singleton().findSchemaOrThrow("darope::rotate_learned_backward", "").typed<BackwardSignature>();

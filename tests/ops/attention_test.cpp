@@ -1,6 +1,7 @@
 #include "ops/attention.h"
 
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/_neg_view.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/ones.h>
@@ -9,6 +10,7 @@
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
 
+#include <bit>
 #include <cmath>
 #include <vector>
 
@@ -66,12 +68,16 @@ TEST(ShortAttention, LeavesTheRestToTheLibrary) {
   EXPECT_FALSE(fits(32, 24, at::kFloat));
   EXPECT_FALSE(fits(32, 144, at::kFloat));
   EXPECT_FALSE(fits(32, 32, at::kBFloat16));
+  EXPECT_FALSE(fits(0, 32, at::kFloat));
+  EXPECT_FALSE(fits(32, 0, at::kFloat));
+  const Tensor q = of(32, 2, 32, at::kFloat);
+  EXPECT_FALSE(is_short(at::_neg_view(q), q, q));
   EXPECT_FALSE(is_short(of(32, 2, 32, at::kFloat), of(32, 1, 32, at::kFloat), of(32, 1, 32, at::kFloat)));
 }
 
-TEST(ShortAttention, KeepsWhatIsNotANumberToTheQueriesThatSeeIt) {
+TEST(ShortAttention, AKeyThatIsNotANumberReachesTheQueriesThatSeeIt) {
   const Tensor q = at::randn({1, 32, 1, 16}), k = at::randn({1, 32, 1, 16}), v = at::randn({1, 32, 1, 16});
-  k.select(1, 20).fill_(NAN);
+  k.select(1, 20).fill_(std::bit_cast<float>(0x7FC00001));              // as some programs write it, with low bits set
   const Tensor bad = ours(q, k, v).isnan().any(-1).flatten();
   EXPECT_FALSE(bad.narrow(0, 0, 20).any().item<bool>());
   EXPECT_TRUE(bad.narrow(0, 20, 12).all().item<bool>());

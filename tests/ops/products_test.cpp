@@ -111,6 +111,14 @@ TEST(Product, IsExactToFloatsRoundingInEverySize) {
       }
 }
 
+TEST(Product, OfNoRowsIsEmptyAndItsGradientZero) {
+  const Tensor x = at::randn({0, kIn}).requires_grad_(), weight = at::randn({kOut, kIn}).requires_grad_();
+  const Tensor out = product(x, weight);
+  EXPECT_EQ(out.sizes(), (std::vector<int64_t>{0, kOut}));
+  torch::autograd::backward({out.sum()});
+  EXPECT_EQ(weight.grad().abs().max().item<double>(), 0);
+}
+
 TEST(Product, TakesRowsThatAreApart) {
   const Tensor wide = at::randn({4, 6, 2 * kIn}), weight = at::randn({kOut, kIn});
   EXPECT_LE(distance(product(wide.narrow(-1, kIn, kIn), weight), at::linear(wide.narrow(-1, kIn, kIn).contiguous(), weight)), 1e-5);
