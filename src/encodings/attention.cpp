@@ -2,6 +2,7 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/logical_not.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
 
@@ -20,6 +21,10 @@ Tensor future_mask(const Tensor& q, const Tensor& k) {
 
 Tensor softmax_attention(const Tensor& q, const Tensor& k, const Tensor& v, bool causal, double scale, double dropout) {
   const bool square = q.sym_size(1) == k.sym_size(1), single = q.sym_size(1) == 1;
+  if (const c10::SymInt width = v.sym_size(3), wide = q.sym_size(3); wide > width && !single) {      // the fast kernels want one width: zeros add none
+    const Tensor padded = at::constant_pad_nd_symint(v, {0, wide - width});
+    return softmax_attention(q, k, padded, causal, scale, dropout).narrow_symint(-1, 0, width);
+  }
   if (causal && square && dropout == 0 && is_short(q, k, v)) return short_attention(q, k, v, scale);
   std::optional<Tensor> mask;
   if (causal && !square && !single) mask = at::logical_not(future_mask(q, k));
