@@ -6,7 +6,9 @@ itself depends on, are enough.
 
 import base64
 import hashlib
+import os
 import shutil
+import subprocess
 import tempfile
 import zipfile
 from pathlib import Path
@@ -23,6 +25,8 @@ Requires-Dist: torch>=2.11,<2.14
 """
 TAG = "py3-none-linux_x86_64"
 FLAGS = ["-std=c++20", "-O3", "-fopenmp", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast"]
+# One build serves every x86-64, as in src/kernels/CMakeLists.txt.
+LEVELS = {"baseline": [], "x86_64_v3": ["-march=x86-64-v3"], "x86_64_v4": ["-march=x86-64-v4", "-mprefer-vector-width=512"]}
 NVCC_FLAGS = ["-std=c++20", "-O3", "-gencode=arch=compute_80,code=sm_80", "-gencode=arch=compute_90,code=[sm_90,compute_90]"]
 
 
@@ -56,13 +60,15 @@ def _compile(build: Path) -> Path:
     print(f"darope: torch {torch.__version__}; CUDA kernels {'by ' + home if cuda else 'left out (no nvcc): tensors on a GPU take the plain versions'}", flush=True)
     sources = [path for folder in ("ops", "encodings", "kernels") for path in sorted((ROOT / "src" / folder).glob("*.cpp"))]
     sources += sorted((ROOT / "src" / "kernels").glob("*.cu")) if cuda else []
-    if not cuda:
-        sources.remove(ROOT / "src" / "ops" / "cuda.cpp")
+    of_the_other = {"norm_without_cuda.cpp"} if cuda else {"cuda.cpp", "norm_cuda.cpp"}
+    vectorised = [path for path in sources if path.stem.endswith("_simd")]
+    sources = [path for path in sources if path not in vectorised and path.name not in of_the_other]
 
     from setuptools import Distribution
 
     extension = (cpp_extension.CUDAExtension if cuda else cpp_extension.CppExtension)(
-        "darope._ops", [str(path) for path in sources], include_dirs=[str(ROOT / "src")], extra_compile_args={"cxx": FLAGS, "nvcc": NVCC_FLAGS}
+        "darope._ops", [str(path) for path in sources], include_dirs=[str(ROOT / "src")], extra_compile_args={"cxx": FLAGS, "nvcc": NVCC_FLAGS},
+        extra_objects=[str(_compile_for(level, path, build)) for level in LEVELS for path in vectorised],
     )
     distribution = Distribution({"name": "darope", "ext_modules": [extension]})
     command = cpp_extension.BuildExtension(distribution, no_python_abi_suffix=True)
@@ -70,6 +76,13 @@ def _compile(build: Path) -> Path:
     command.finalize_options()
     command.run()
     return build / "lib" / "darope" / "_ops.so"
+
+
+def _compile_for(level: str, source: Path, build: Path) -> Path:
+    target = build / f"{source.stem}.{level}.o"
+    flags = [*FLAGS, *LEVELS[level], "-fPIC", "-fopenmp-simd", "-Wno-psabi", f"-DDAROPE_ISA={level}", f"-I{ROOT / 'src'}"]
+    subprocess.run([os.environ.get("CXX", "c++"), *flags, "-c", str(source), "-o", str(target)], check=True)
+    return target
 
 
 def _torch():
