@@ -58,11 +58,7 @@ def _compile(build: Path) -> Path:
     home = cpp_extension.CUDA_HOME
     cuda = torch.version.cuda is not None and home is not None and shutil.which("nvcc", path=str(Path(home) / "bin")) is not None
     print(f"darope: torch {torch.__version__}; CUDA kernels {'by ' + home if cuda else 'left out (no nvcc): tensors on a GPU take the plain versions'}", flush=True)
-    sources = [path for folder in ("ops", "encodings", "kernels") for path in sorted((ROOT / "src" / folder).glob("*.cpp"))]
-    sources += sorted((ROOT / "src" / "kernels").glob("*.cu")) if cuda else []
-    of_the_other = {"norm_without_cuda.cpp"} if cuda else {"cuda.cpp", "norm_cuda.cpp"}
-    vectorised = [path for path in sources if path.stem.endswith("_simd")]
-    sources = [path for path in sources if path not in vectorised and path.name not in of_the_other]
+    sources, vectorised = _sources(cuda)
 
     from setuptools import Distribution
 
@@ -76,6 +72,15 @@ def _compile(build: Path) -> Path:
     command.finalize_options()
     command.run()
     return build / "lib" / "darope" / "_ops.so"
+
+
+def _sources(cuda: bool) -> tuple[list[Path], list[Path]]:
+    """What is compiled once, and what once for each level."""
+    found = [path for folder in ("ops", "encodings", "kernels") for path in sorted((ROOT / "src" / folder).glob("*.cpp"))]
+    found += sorted((ROOT / "src" / "kernels").glob("*.cu")) if cuda else []
+    of_the_other = {"norm_without_cuda.cpp"} if cuda else {"cuda.cpp", "norm_cuda.cpp"}
+    vectorised = [path for path in found if path.stem.endswith("_simd")]
+    return [path for path in found if path not in vectorised and path.name not in of_the_other], vectorised
 
 
 def _compile_for(level: str, source: Path, build: Path) -> Path:
