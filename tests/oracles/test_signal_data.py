@@ -79,6 +79,8 @@ def test_own_edf_files(tmp_path):
     manifest = prepare("edf", source, tmp_path / "out", "--channel", "Cz..")
     assert sorted(check(tmp_path / "out", manifest, samples).values()) == ["test", "train", "train", "validation"]
     assert manifest["facts"]["samples_per_second"] == 160
+    wrong = subprocess.run([BINARY, "data", "prepare", "edf", source, "--channel", "Cz", "--out", tmp_path / "none"], capture_output=True, text=True)
+    assert wrong.returncode == 2 and "4 skipped" in wrong.stderr and "'Cz'" in wrong.stderr and not (tmp_path / "none").exists()
 
 
 def edf(patient, signals, records, seconds, data, plus=""):

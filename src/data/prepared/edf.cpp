@@ -35,7 +35,7 @@ void prepare_edf(const PrepareRequest& request, Preparation& out) {
                        }});
   }
   std::vector<CountedRecording> counted = count_recordings(sources, out);
-  const std::vector<Split> splits = draw_splits(int64_t(counted.size()), request.seed);
+  const std::vector<Split> splits = out.draw_splits(int64_t(counted.size()), request.seed);
   for (size_t i = 0; i < counted.size(); ++i) counted[i].source.split = splits[i];
   out.option("channel", request.channel);
   out.option("seed", request.seed);

@@ -189,7 +189,7 @@ void prepare_fasta(const PrepareRequest& request, Preparation& out) {
     }
   out.option("split", named ? "by the names of files" : "by record");
   if (!named) {
-    const std::vector<Split> splits = draw_splits(int64_t(all.size()), request.seed);
+    const std::vector<Split> splits = out.draw_splits(int64_t(all.size()), request.seed);
     for (size_t i = 0; i < all.size(); ++i) all[i]->split = splits[i];
     out.option("seed", request.seed);
   }

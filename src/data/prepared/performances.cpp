@@ -67,7 +67,7 @@ std::vector<std::string> midi_files(const fs::path& folder) {
 void prepare_performances(const PrepareRequest& request, const std::vector<std::string>& names, Preparation& out) {
   out.expect(int64_t(2 * names.size()));
   const Collection found = survey(request.source, names, out);
-  const std::vector<Split> splits = draw_splits(int64_t(found.pieces.size()), request.seed);
+  const std::vector<Split> splits = out.draw_splits(int64_t(found.pieces.size()), request.seed);
   for (size_t i = 0; i < found.pieces.size(); ++i) {
     const std::string& name = found.pieces[i];
     out.advance(name);

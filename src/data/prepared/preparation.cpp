@@ -110,12 +110,15 @@ void Preparation::skip(const std::string& name, const Error& reason) {
   manifest_.skipped.push_back({name, reason.what(), bad ? std::optional(bad->offset()) : std::nullopt});
 }
 
+std::string Preparation::skipped() const {
+  const std::vector<Skipped>& all = manifest_.skipped;
+  return fmt::format("{} skipped{}", all.size(), all.empty() ? "" : fmt::format("; {}: {}", all[0].name, all[0].reason));
+}
+
 void Preparation::close(Split split) {
   SplitFacts& facts = manifest_[split];
   if (facts.sequences == 0) {
-    const std::vector<Skipped>& skipped = manifest_.skipped;
-    const std::string first = skipped.empty() ? "" : fmt::format("; {}: {}", skipped[0].name, skipped[0].reason);
-    throw Error(fmt::format("nothing is left for {} ({} skipped{}): give more, or sound, input", name_of(split), skipped.size(), first));
+    throw Error(fmt::format("nothing is left for {} ({}): give more, or sound, input", name_of(split), skipped()));
   }
   Streams& streams = *streams_[size_t(split)];
   for (size_t i = 0; i < 2; ++i) {
@@ -136,8 +139,8 @@ Manifest Preparation::finish() {
   return manifest_;
 }
 
-std::vector<Split> draw_splits(int64_t count, uint64_t seed) {
-  if (count < kFewest) throw Error(fmt::format("{} sound files are too few for three splits: give at least {}", count, kFewest));
+std::vector<Split> draw_splits(int64_t count, uint64_t seed, const std::string& skipped) {
+  if (count < kFewest) throw Error(fmt::format("{} sound files are too few for three splits ({}): give at least {}", count, skipped, kFewest));
   std::vector<size_t> order(size_t(count), 0);
   std::iota(order.begin(), order.end(), size_t{0});
   Random random(seed, "prepare/split");

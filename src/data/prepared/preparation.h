@@ -10,6 +10,9 @@
 
 namespace darope {
 
+// 90/5/5 in an order drawn by the seed: the split of each of `count` items, at least one in each. `skipped` goes into the Error of too few.
+std::vector<Split> draw_splits(int64_t count, uint64_t seed, const std::string& skipped = "none skipped");
+
 // A dataset in the making. Everything goes to OUT.preparing and is renamed to OUT by finish(); before that nothing at OUT looks
 // like a dataset, and without finish() nothing is left. A preparation that was killed is begun anew by the next one.
 // Sequences go straight to the disk: memory grows with the number of items, not with what they hold.
@@ -26,6 +29,7 @@ class Preparation {
   void skip(const std::string& name, const Error& reason);
   void option(const std::string& key, nlohmann::ordered_json value) { manifest_.options[key] = std::move(value); }
   void fact(const std::string& key, nlohmann::ordered_json value) { manifest_.facts[key] = std::move(value); }
+  std::vector<Split> draw_splits(int64_t items, uint64_t seed) const { return darope::draw_splits(items, seed, skipped()); }
   Manifest finish();                                          // an Error where a split has remained empty
 
  private:
@@ -33,6 +37,7 @@ class Preparation {
     NpyStream values, starts;
   };
   void close(Split split);
+  std::string skipped() const;                                // how many, and why the first
 
   std::filesystem::path out_, folder_;
   Manifest manifest_;
@@ -43,9 +48,6 @@ class Preparation {
   int64_t expected_ = 0, reached_ = 0;
   bool finished_ = false;
 };
-
-// 90/5/5 in an order drawn by the seed: the split of each of `count` items, at least one in each.
-std::vector<Split> draw_splits(int64_t count, uint64_t seed);
 
 // Runs `read`; a file that it refuses is skipped, listed and answered with false. `read` must not write to `out`: a full disk is
 // not the file's fault.
