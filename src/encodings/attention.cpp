@@ -12,12 +12,16 @@
 #include "ops/attention.h"
 
 namespace darope {
+namespace {
 
+// [Tq, Tk], true where a key lies in the query's future.
 Tensor future_mask(const Tensor& q, const Tensor& k) {
   const c10::SymInt queries = q.sym_size(1), keys = k.sym_size(1);
   const auto options = k.options().dtype(at::kLong);
   return at::arange(at::Scalar(keys), options) > at::arange(at::Scalar(keys - queries), at::Scalar(keys), options).unsqueeze(-1);
 }
+
+}  // namespace
 
 Tensor softmax_attention(const Tensor& q, const Tensor& k, const Tensor& v, bool causal, double scale, double dropout) {
   const bool square = q.sym_size(1) == k.sym_size(1), single = q.sym_size(1) == 1;

@@ -8,7 +8,4 @@ using at::Tensor;
 // query sees the keys up to its own token, the queries being the last of them.
 Tensor softmax_attention(const Tensor& q, const Tensor& k, const Tensor& v, bool causal, double scale, double dropout);
 
-// [Tq, Tk], true where a key lies in the query's future.
-Tensor future_mask(const Tensor& q, const Tensor& k);
-
 }  // namespace darope
