@@ -78,7 +78,7 @@ def _sources(cuda: bool) -> tuple[list[Path], list[Path]]:
     """What is compiled once, and what once for each level."""
     found = [path for folder in ("ops", "encodings", "kernels") for path in sorted((ROOT / "src" / folder).glob("*.cpp"))]
     found += sorted((ROOT / "src" / "kernels").glob("*.cu")) if cuda else []
-    of_the_other = {"norm_without_cuda.cpp"} if cuda else {"cuda.cpp", "norm_cuda.cpp"}
+    of_the_other = {"model_without_cuda.cpp"} if cuda else {"cuda.cpp", "model_cuda.cpp"}
     vectorised = [path for path in found if path.stem.endswith("_simd")]
     return [path for path in found if path not in vectorised and path.name not in of_the_other], vectorised
 

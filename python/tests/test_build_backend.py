@@ -22,10 +22,10 @@ def test_without_nvcc_nothing_needs_its_headers(backend):
         assert not re.search(r"#include <(c10/cuda|ATen/cuda|cuda)", path.read_text()), path
 
 
-def test_each_side_has_one_norm_and_all_else(backend):
+def test_each_side_has_its_own_model_and_all_else(backend):
     names = {cuda: {path.name for path in backend._sources(cuda)[0]} for cuda in (False, True)}
-    assert names[True] - names[False] == {"cuda.cpp", "norm_cuda.cpp", *(path.name for path in KERNELS.glob("*.cu"))}
-    assert names[False] - names[True] == {"norm_without_cuda.cpp"}
+    assert names[True] - names[False] == {"cuda.cpp", "model_cuda.cpp", *(path.name for path in KERNELS.glob("*.cu"))}
+    assert names[False] - names[True] == {"model_without_cuda.cpp"}
 
 
 def test_vector_code_is_compiled_for_every_level(backend):

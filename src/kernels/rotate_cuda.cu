@@ -21,11 +21,17 @@ __device__ void sin_cos(float x, float& sine, float& cosine) {
 }
 __device__ void sin_cos(double x, double& s, double& c) { sincos(x, &s, &c); }
 
+// Of 0 <= x < 2 pi or |x| <= pi. To tensors of 16 bits the processor's own sine, off by 2^-21 at most, is exact.
+template <class T> __device__ void sin_cos_for(Compute<T> x, Compute<T>& s, Compute<T>& c) {
+  if constexpr (sizeof(T) == 2) __sincosf(x > 3.14159265f ? x - 6.28318531f : x, &s, &c);
+  else sin_cos(x, s, c);
+}
+
 // Angle m theta of a fast band, formed in double whatever the tensors are.
-__device__ void position_angle(double angle, double& s, double& c) { sincos(angle, &s, &c); }
-__device__ void position_angle(double angle, float& s, float& c) {
+template <class T> __device__ void position_angle(double angle, Compute<T>& s, Compute<T>& c) {
   constexpr double turn = 6.283185307179586;
-  sin_cos(float(angle - turn * rint(angle * (1 / turn))), s, c);
+  if constexpr (std::is_same_v<T, double>) sincos(angle, &s, &c);
+  else sin_cos_for<T>(float(angle - turn * rint(angle * (1 / turn))), s, c);
 }
 
 __device__ double prior_of(double position, double length) {
@@ -38,7 +44,7 @@ template <class C> __device__ C sigmoid(C x) { return 1 / (1 + exp(-x)); }
 template <class T, int Width> struct Pairs {
   T first[Width], second[Width];
 
-  __device__ void fetch(const T* head, const Bands& b, int64_t band) {
+  __device__ Pairs(const T* head, const Bands& b, int64_t band) {
     if (b.layout == Layout::half) {
       const auto one = *reinterpret_cast<const Pack<T, Width>*>(head + band), two = *reinterpret_cast<const Pack<T, Width>*>(head + band + b.count);
       for (int i = 0; i < Width; ++i) first[i] = one.value[i], second[i] = two.value[i];
@@ -66,7 +72,8 @@ template <class T, int Width> struct Pairs {
 };
 
 // The bands of one thread: frequencies once per launch, fast bands once per token, slow ones once per head.
-template <class C, int Width> struct Turn {
+template <class T, int Width> struct Turn {
+  using C = Compute<T>;
   double theta[Width];
   C length_theta[Width], sine[Width], cosine[Width];
   int64_t band;
@@ -77,13 +84,13 @@ template <class C, int Width> struct Turn {
   __device__ void move_to(const Bands& b, double position) {
     for (int i = 0; i < Width; ++i) {
       sine[i] = 0, cosine[i] = 1;                                   // slow bands stay where they are until they are aimed
-      if (band + i < b.fast) position_angle(position * theta[i], sine[i], cosine[i]);
+      if (band + i < b.fast) position_angle<T>(position * theta[i], sine[i], cosine[i]);
       sine[i] *= C(b.scale), cosine[i] *= C(b.scale);
     }
   }
   __device__ void aim(const Bands& b, const C (&share)[Width]) {
     for (int i = 0; i < Width; ++i)
-      if (band + i >= b.fast) sin_cos(share[i] * length_theta[i], sine[i], cosine[i]);
+      if (band + i >= b.fast) sin_cos_for<T>(share[i] * length_theta[i], sine[i], cosine[i]);
   }
 };
 
@@ -91,10 +98,8 @@ template <class T> __device__ T* head_of(const Heads<T>& x, int64_t batch, int64
   return x.data + batch * x.batch + token * x.token + head * x.head;
 }
 
-template <class T, int Width> __device__ void rotate_head(const T* in, T* out, const Bands& b, const Turn<Compute<T>, Width>& turn) {
+template <class T, int Width> __device__ void rotate_head(Pairs<T, Width> x, T* out, const Bands& b, const Turn<T, Width>& turn) {
   using C = Compute<T>;
-  Pairs<T, Width> x;
-  x.fetch(in, b, turn.band);
   for (int i = 0; i < Width; ++i) {
     const C first = load(x.first[i]), second = load(x.second[i]);
     store(x.first[i], first * turn.cosine[i] - second * turn.sine[i]);
@@ -104,11 +109,8 @@ template <class T, int Width> __device__ void rotate_head(const T* in, T* out, c
 }
 
 template <class T, int Width>
-__device__ void rotate_head_back(const T* in, const T* grad, T* out, const Bands& b, const Turn<Compute<T>, Width>& turn, Compute<T>* angle_grad) {
+__device__ void rotate_head_back(const Pairs<T, Width>& kept, Pairs<T, Width> g, T* out, const Bands& b, const Turn<T, Width>& turn, Compute<T>* angle_grad) {
   using C = Compute<T>;
-  Pairs<T, Width> g, kept;
-  g.fetch(grad, b, turn.band);
-  kept.fetch(in, b, turn.band);
   for (int i = 0; i < Width; ++i) {
     const C g1 = load(g.first[i]), g2 = load(g.second[i]);
     const C d1 = g1 * turn.cosine[i] + g2 * turn.sine[i], d2 = g2 * turn.cosine[i] - g1 * turn.sine[i];
@@ -129,18 +131,22 @@ template <class T, int Width> __global__ void rotate_kernel(const __grid_constan
   const Bands& b = p.bands;
   const int k_heads = int(b.k_heads), group_heads = int(b.q_heads / b.k_heads), tokens = int(b.tokens);
   const int shares = p.coordinate.per_band ? int(b.count - b.fast) : 1, lane = threadIdx.x % split.lanes;
-  Turn<C, Width> turn(b, lane * Width);
+  Turn<T, Width> turn(b, lane * Width);
   for (int item = blockIdx.x * split.groups + threadIdx.x / split.lanes; item < split.items; item += gridDim.x * split.groups) {
     const int token = item / split.parts, part = item % split.parts, batch = token / tokens, t = token % tokens;
     const int64_t place = batch * b.position_stride + t;
-    const double position = b.positions[place];
-    turn.move_to(b, position);
-    const C prior = p.coordinate.prior ? C(prior_of(position, b.length)) : C(0);
-    if (p.coordinate.prior && lane == 0 && part == 0) p.coordinate.prior[place] = prior;
+    C prior = 0;
     for (int h = part; h < k_heads; h += split.parts) {
+      const int64_t g = int64_t(token) * k_heads + h;
+      const C logit = p.coordinate.logit ? p.coordinate.logit[g] : C(0);
+      const Pairs<T, Width> query(head_of(p.q, batch, t, h * group_heads), b, turn.band), key(head_of(p.k, batch, t, h), b, turn.band);
+      if (h == part) {                                              // angles are formed while what they turn is on its way
+        const double position = b.positions[place];
+        turn.move_to(b, position);
+        if (p.coordinate.prior) prior = C(prior_of(position, b.length));
+        if (p.coordinate.prior && lane == 0 && part == 0) p.coordinate.prior[place] = prior;
+      }
       if (p.coordinate.logit) {
-        const int64_t g = int64_t(token) * k_heads + h;
-        const C logit = p.coordinate.logit[g];
         C share[Width];
         for (int i = 0; i < Width; ++i) {
           if (i > 0 && !p.coordinate.per_band) {
@@ -153,8 +159,10 @@ template <class T, int Width> __global__ void rotate_kernel(const __grid_constan
         }
         turn.aim(b, share);
       }
-      for (int q = h * group_heads; q < (h + 1) * group_heads; ++q) rotate_head<T, Width>(head_of(p.q, batch, t, q), head_of(p.q_out, batch, t, q), b, turn);
-      rotate_head<T, Width>(head_of(p.k, batch, t, h), head_of(p.k_out, batch, t, h), b, turn);
+      rotate_head(query, head_of(p.q_out, batch, t, h * group_heads), b, turn);
+      rotate_head(key, head_of(p.k_out, batch, t, h), b, turn);
+      for (int q = h * group_heads + 1; q < (h + 1) * group_heads; ++q)
+        rotate_head(Pairs<T, Width>(head_of(p.q, batch, t, q), b, turn.band), head_of(p.q_out, batch, t, q), b, turn);
     }
   }
 }
@@ -179,11 +187,10 @@ template <class T, int Width> __global__ void rotate_backward_kernel(const __gri
   const Bands& b = p.bands;
   const int k_heads = int(b.k_heads), group_heads = int(b.q_heads / b.k_heads), tokens = int(b.tokens);
   const int shares = p.coordinate.per_band ? int(b.count - b.fast) : 1, lane = threadIdx.x % split.lanes, local = threadIdx.x / split.lanes;
-  Turn<C, Width> turn(b, lane * Width);
+  Turn<T, Width> turn(b, lane * Width);
   for (int first = blockIdx.x * split.groups; first < split.items; first += gridDim.x * split.groups) {
     const int item = min(first + local, split.items - 1);          // a group behind the last one does that one's work again
     const int token = item / split.parts, part = item % split.parts, batch = token / tokens, t = token % tokens;
-    turn.move_to(b, b.positions[batch * b.position_stride + t]);
     for (int h = part; h < k_heads + part; h += split.parts) {      // as many rounds for every part, for they meet in over_lanes
       const bool real = h < k_heads && first + local < split.items;
       const int64_t g = int64_t(token) * k_heads + min(h, k_heads - 1);
@@ -194,10 +201,14 @@ template <class T, int Width> __global__ void rotate_backward_kernel(const __gri
           const int j = int(turn.band + i - b.fast);
           share[i] = j < 0 ? C(0) : p.coordinate.share[g * shares + (p.coordinate.per_band ? j : 0)];
         }
+        const auto pairs = [&](const Heads<const T>& x, int head) { return Pairs<T, Width>(head_of(x, batch, t, head), b, turn.band); };
+        const Pairs<T, Width> query = pairs(p.q, h * group_heads), query_grad = pairs(p.q_grad_out, h * group_heads), key = pairs(p.k, h), key_grad = pairs(p.k_grad_out, h);
+        if (h == part) turn.move_to(b, b.positions[batch * b.position_stride + t]);
         turn.aim(b, share);
-        for (int q = h * group_heads; q < (h + 1) * group_heads; ++q)
-          rotate_head_back<T, Width>(head_of(p.q, batch, t, q), head_of(p.q_grad_out, batch, t, q), head_of(p.q_grad, batch, t, q), b, turn, angle_grad);
-        rotate_head_back<T, Width>(head_of(p.k, batch, t, h), head_of(p.k_grad_out, batch, t, h), head_of(p.k_grad, batch, t, h), b, turn, angle_grad);
+        rotate_head_back(query, query_grad, head_of(p.q_grad, batch, t, h * group_heads), b, turn, angle_grad);
+        for (int q = h * group_heads + 1; q < (h + 1) * group_heads; ++q)
+          rotate_head_back(pairs(p.q, q), pairs(p.q_grad_out, q), head_of(p.q_grad, batch, t, q), b, turn, angle_grad);
+        rotate_head_back(key, key_grad, head_of(p.k_grad, batch, t, h), b, turn, angle_grad);
         for (int i = 0; i < Width; ++i) {
           const int j = int(turn.band + i - b.fast);
           if (j < 0) continue;

@@ -4,11 +4,11 @@
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/dropout.h>
-#include <ATen/ops/embedding.h>
 #include <ATen/ops/empty.h>
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "ops/embedding.h"
 #include "ops/nll.h"
 #include "ops/norm.h"
 #include "ops/products.h"
@@ -60,7 +60,7 @@ Tensor Decoder::mlp(const Plan::Layer& layer, const Tensor& x) const {
 Tensor Decoder::hidden(const Tensor& tokens, const Tensor& rows, bool training, Cache* cache, const Watch& watch) const {
   const int64_t first = cache ? cache->length : 0;
   const Tensor positions = at::arange(first, first + tokens.size(1), tokens.options().dtype(at::kDouble));
-  Tensor x = dropped(at::embedding(w(plan_.embedding), tokens), training);
+  Tensor x = dropped(embed(w(plan_.embedding), tokens), training);
   Tensor normed = rms_norm(x, w(plan_.layers.front().attention_norm), config_.norm_eps);
   const auto add = [&](const Tensor& more, size_t next_norm) {
     const Added added = add_rms_norm(x, dropped(more, training), w(next_norm), config_.norm_eps);

@@ -145,6 +145,7 @@ class CopeWeights : public torch::autograd::Function<CopeWeights> {
     at::AutoDispatchBelowADInplaceOrView below;
     const auto [weights, content, z, norm] = call(q, k, embedding, scale, position_scale);
     context->mark_non_differentiable({content, z, norm});
+    context->set_materialize_grads(false);                     // no zeros for what has no gradient: they are as large as the weights
     context->save_for_backward({content, z, norm, q, k, embedding});
     context->saved_data["scale"] = scale;
     context->saved_data["position_scale"] = position_scale;
@@ -152,6 +153,7 @@ class CopeWeights : public torch::autograd::Function<CopeWeights> {
   }
   static variable_list backward(AutogradContext* context, const variable_list& grads) {
     const variable_list saved = context->get_saved_variables();
+    if (!grads[0].defined()) return variable_list(5);
     auto [dq, dk, dembedding] = call_backward(grads[0], saved[0], saved[1], saved[2], saved[3], saved[4], saved[5], context->saved_data["scale"].toDouble(),
                                               context->saved_data["position_scale"].toDouble());
     return {dq, dk, dembedding, Tensor(), Tensor()};

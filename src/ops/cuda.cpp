@@ -2,6 +2,7 @@
 #include <c10/cuda/CUDAStream.h>
 #include <torch/library.h>
 
+#include "kernels/sum.h"
 #include "ops/checks.h"
 #include "ops/cope.h"
 #include "ops/launch.h"
@@ -31,13 +32,27 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> learned_cuda(const Tensor& q, const T
                                                                                  theta, fast, length, half);
 }
 
+// In one pass and a short one, where the library multiplies first and adds up with few threads.
+Tensor alpha_grad_cuda(const Tensor& dlogit, const Maybe& alpha, const Tensor& prior_in) {
+  if (!alpha || dlogit.scalar_type() != at::kFloat || alpha->scalar_type() == at::kDouble || dlogit.numel() == 0) return alpha_grad(dlogit, alpha, prior_in);
+  const Tensor prior = prior_in.contiguous(), out = at::empty(alpha->sizes(), alpha->options());
+  const int64_t rows = dlogit.size(0) * dlogit.size(1), width = dlogit.numel() / rows;
+  const Tensor parts = at::empty({kernels::row_sum_parts(rows), width}, dlogit.options());
+  with_type<float, kernels::bfloat16, kernels::float16>(alpha->scalar_type(), [&](auto type) {
+    using T = decltype(type);
+    kernels::row_sum_cuda(kernels::RowSum<T>{rows, width, data<float>(dlogit), data<float>(prior), prior.numel(), data<float>(parts), data<T>(out)},
+                          c10::cuda::getCurrentCUDAStream().stream());
+  });
+  return out;
+}
+
 LearnedGrads backward_cuda(const Tensor& q_grad, const Tensor& k_grad, const Tensor& q, const Tensor& k, const Tensor& x, const Tensor& w, const Maybe& alpha,
                            const Tensor& share, const Tensor& prior, const Tensor& positions, at::ArrayRef<double> theta, int64_t fast, double length, bool half) {
   check_learned_backward(q_grad, k_grad, q, k, x, w, alpha, share, prior, positions, theta, fast);
   const c10::cuda::CUDAGuard guard(q_grad.device());
   const auto [dq, dk, dlogit] = rotate_learned_backward_with<double, float, kernels::bfloat16, kernels::float16>(run_cuda, q_grad, k_grad, q, k, share, positions, theta,
                                                                                                                  fast, length, half);
-  return from_logit_grad(dq, dk, dlogit, x, w, alpha, prior);
+  return from_logit_grad(dq, dk, dlogit, alpha_grad_cuda(dlogit, alpha, prior), x, w);
 }
 
 constexpr auto run_cope = [](const auto& p) { kernels::cope_cuda(p, c10::cuda::getCurrentCUDAStream().stream()); };

@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ops/norm_cuda.h"
+#include "ops/model_cuda.h"
 
 namespace darope {
 namespace {

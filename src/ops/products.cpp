@@ -14,6 +14,7 @@
 
 #include "kernels/gelu.h"
 #include "kernels/product.h"
+#include "ops/model_cuda.h"
 
 namespace darope {
 namespace {
@@ -72,10 +73,12 @@ struct Gelu {
 
 struct SwiGlu {
   static Tensor forward(const Tensor& h) {
+    if (swiglu_fits_on_cuda(h)) return swiglu_on_cuda(h);
     const auto halves = h.chunk(2, -1);
     return at::silu(halves[0]).mul_(halves[1]);
   }
   static Tensor backward(Tensor& da, const Tensor& h) {
+    if (swiglu_fits_on_cuda(h)) return swiglu_backward_on_cuda(da, h);
     const auto halves = h.chunk(2, -1);
     const Tensor dh = at::empty_like(h);
     auto to = dh.chunk(2, -1);

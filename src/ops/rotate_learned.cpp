@@ -2,6 +2,7 @@
 
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/ops/mm.h>
+#include <ATen/ops/zeros_like.h>
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/library.h>
 
@@ -23,16 +24,19 @@ Tensor fused_logit(const Tensor& x, const Tensor& w, const std::optional<Tensor>
   return (shift ? logit + *shift : logit).contiguous();
 }
 
-LearnedGrads from_logit_grad(const Tensor& dq, const Tensor& dk, const Tensor& dlogit, const Tensor& x, const Tensor& w,
-                             const std::optional<Tensor>& alpha, const Tensor& prior) {
+Tensor alpha_grad(const Tensor& dlogit, const std::optional<Tensor>& alpha, const Tensor& prior) {
+  if (!alpha) return at::empty({0}, dlogit.options());
+  const Tensor wide = dlogit.dim() == 4 ? prior.unsqueeze(-1).unsqueeze(-1) : prior.unsqueeze(-1);
+  return (dlogit * wide).sum(at::IntArrayRef({0, 1})).to(alpha->scalar_type());
+}
+
+LearnedGrads from_logit_grad(const Tensor& dq, const Tensor& dk, const Tensor& dlogit, const Tensor& dalpha, const Tensor& x, const Tensor& w) {
   const NoAutocast exact;
   const bool per_band = dlogit.dim() == 4;
   const Tensor shift = per_band ? dlogit.sum(-1) : dlogit;                                 // [B, T, Hk]
   const bool low = x.is_cuda() && x.scalar_type() != at::kDouble;                          // let the tensor cores take x as it is
   const at::ScalarType type = low ? x.scalar_type() : shift.scalar_type();
   const Tensor rows = shift.flatten(0, 1).to(type), dx = at::mm(rows, w.to(type)), dw = at::mm(rows.t(), x.flatten(0, 1).to(type));
-  Tensor dalpha = at::empty({0}, w.options());
-  if (alpha) dalpha = (dlogit * (per_band ? prior.unsqueeze(-1).unsqueeze(-1) : prior.unsqueeze(-1))).sum(at::IntArrayRef({0, 1})).to(alpha->scalar_type());
   return {dq, dk, dx.view(x.sizes()).to(x.scalar_type()), dw.to(w.scalar_type()), dalpha, per_band ? shift : shift.clone()};
 }
 
@@ -47,7 +51,7 @@ LearnedGrads learned_backward_plain(const Tensor& q_grad, const Tensor& k_grad, 
                             const Tensor& share, const Tensor& prior, const Tensor& positions, at::ArrayRef<double> theta, int64_t fast, double length, bool half) {
   check_learned_backward(q_grad, k_grad, q, k, x, w, alpha, share, prior, positions, theta, fast);
   const auto [dq, dk, dlogit] = plain::rotate_learned_backward(q_grad, k_grad, q, k, share, positions, theta, fast, length, half);
-  return from_logit_grad(dq, dk, dlogit, x, w, alpha, prior);
+  return from_logit_grad(dq, dk, dlogit, alpha_grad(dlogit, alpha, prior), x, w);
 }
 
 namespace {
@@ -95,6 +99,7 @@ class RotateLearned : public torch::autograd::Function<RotateLearned> {
     at::AutoDispatchBelowADInplaceOrView below;
     auto [q_out, k_out, share, prior] = rotate_learned(q, k, x, w, alpha, shift, positions, theta, fast, length, half);
     context->mark_non_differentiable({share, prior});
+    context->set_materialize_grads(false);                     // no zeros for what has no gradient
     context->save_for_backward({q, k, x, w, alpha.value_or(Tensor()), share, prior, positions});
     context->saved_data["theta"] = theta;
     context->saved_data["fast"] = fast;
@@ -107,7 +112,8 @@ class RotateLearned : public torch::autograd::Function<RotateLearned> {
     const variable_list saved = context->get_saved_variables();
     const Maybe alpha = saved[4].defined() ? Maybe(saved[4]) : std::nullopt;
     static const auto op = c10::Dispatcher::singleton().findSchemaOrThrow("darope::rotate_learned_backward", "").typed<BackwardSignature>();
-    auto [dq, dk, dx, dw, dalpha, dshift] = op.call(grads[0], grads[1], saved[0], saved[1], saved[2], saved[3], alpha, saved[5], saved[6], saved[7],
+    const auto gradient = [&](size_t i) { return grads[i].defined() ? grads[i] : at::zeros_like(saved[i]); };
+    auto [dq, dk, dx, dw, dalpha, dshift] = op.call(gradient(0), gradient(1), saved[0], saved[1], saved[2], saved[3], alpha, saved[5], saved[6], saved[7],
                                                     context->saved_data["theta"].toDoubleVector(), context->saved_data["fast"].toInt(),
                                                     context->saved_data["length"].toDouble(), context->saved_data["half"].toBool());
     return {dq, dk, dx, dw, alpha ? dalpha : Tensor(), context->saved_data["shift"].toBool() ? dshift : Tensor(), Tensor(), Tensor(), Tensor(), Tensor(), Tensor()};

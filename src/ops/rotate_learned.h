@@ -15,7 +15,9 @@ LearnedGrads learned_backward_plain(const Tensor& q_grad, const Tensor& k_grad, 
 
 // The skinny products with w before and after a kernel that does not have them inside.
 Tensor fused_logit(const Tensor& x, const Tensor& w, const std::optional<Tensor>& shift);
-LearnedGrads from_logit_grad(const Tensor& dq, const Tensor& dk, const Tensor& dlogit, const Tensor& x, const Tensor& w,
-                             const std::optional<Tensor>& alpha, const Tensor& prior);
+LearnedGrads from_logit_grad(const Tensor& dq, const Tensor& dk, const Tensor& dlogit, const Tensor& dalpha, const Tensor& x, const Tensor& w);
+
+// The gradient of alpha, empty without one: the sum of dlogit * prior over tokens.
+Tensor alpha_grad(const Tensor& dlogit, const std::optional<Tensor>& alpha, const Tensor& prior);
 
 }  // namespace darope::ops

@@ -1,4 +1,4 @@
-#include "ops/norm_cuda.h"
+#include "ops/model_cuda.h"
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
@@ -6,6 +6,8 @@
 #include <c10/cuda/CUDAStream.h>
 
 #include "kernels/norm.h"
+#include "kernels/sum.h"
+#include "kernels/swiglu.h"
 
 namespace darope {
 namespace {
@@ -37,13 +39,40 @@ NormOutputs norm_on_cuda(const Tensor& x, const Tensor& delta, const Tensor& wei
 NormGrads norm_backward_on_cuda(const Tensor& grad_sum, const Tensor& grad_norm, const Tensor& sum, const Tensor& weight, const Tensor& scale) {
   const c10::cuda::CUDAGuard guard(sum.device());
   const int64_t width = sum.size(-1), rows = sum.numel() / width;
-  const Tensor grad = at::empty_like(sum), parts = at::empty({kernels::norm_parts(rows), width}, scale.options());
+  const Tensor grad = at::empty_like(sum), weight_grad = at::empty_like(weight), parts = at::empty({kernels::norm_parts(rows), width}, scale.options());
   with_type(sum, [&](auto type) {
     using T = decltype(type);
     kernels::norm_cuda(kernels::NormBackward<T>{rows, width, read<T>(sum), read<T>(weight), read<float>(scale), read<T>(grad_sum), read<T>(grad_norm), write<T>(grad),
                                                 write<float>(parts)}, stream());
+    kernels::row_sum_cuda(kernels::RowSum<T>{parts.size(0), width, read<float>(parts), nullptr, 1, nullptr, write<T>(weight_grad)}, stream());
   });
-  return {grad, parts.sum(0).to(weight.scalar_type())};
+  return {grad, weight_grad};
+}
+
+bool swiglu_fits_on_cuda(const Tensor& h) {
+  const bool number = h.scalar_type() == at::kFloat || h.scalar_type() == at::kBFloat16;
+  return h.is_cuda() && number && h.numel() > 0 && h.is_contiguous() && kernels::swiglu_fits_cuda(h.size(1) / 2);
+}
+
+Tensor swiglu_on_cuda(const Tensor& h) {
+  const c10::cuda::CUDAGuard guard(h.device());
+  const int64_t rows = h.size(0), width = h.size(1) / 2;
+  const Tensor out = at::empty({rows, width}, h.options());
+  with_type(h, [&](auto type) {
+    using T = decltype(type);
+    kernels::swiglu_cuda(kernels::SwiGlu<T>{rows, width, read<T>(h), write<T>(out)}, stream());
+  });
+  return out;
+}
+
+Tensor swiglu_backward_on_cuda(const Tensor& grad, const Tensor& h) {
+  const c10::cuda::CUDAGuard guard(h.device());
+  const Tensor h_grad = at::empty_like(h);
+  with_type(h, [&](auto type) {
+    using T = decltype(type);
+    kernels::swiglu_cuda(kernels::SwiGluBackward<T>{h.size(0), h.size(1) / 2, read<T>(h), read<T>(grad), write<T>(h_grad)}, stream());
+  });
+  return h_grad;
 }
 
 }  // namespace darope
