@@ -1,16 +1,10 @@
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/arange.h>
-#include <ATen/ops/cat.h>
-#include <ATen/ops/pow.h>
-#include <ATen/ops/softplus.h>
-
 #include <cmath>
 #include <numbers>
 
 #include "encodings/attention.h"
 #include "encodings/bands.h"
 #include "encodings/spec.h"
-#include "ops/rotate.h"
+#include "ops/polar.h"
 
 namespace darope {
 
@@ -31,12 +25,7 @@ class PoPE final : public Encoding {
   }
 
   std::tuple<Tensor, Tensor> encode(TensorList parameters, const Tensor& q, const Tensor& k, const Tensor&, const Tensor& positions) const override {
-    const at::ScalarType type = ops::compute_type(q.scalar_type());
-    const Tensor theta = at::pow(base_, at::arange(shape_.head_dim, positions.options()) / -double(shape_.head_dim));
-    const Tensor angle = positions.unsqueeze(-1).unsqueeze(-1) * theta;                                         // float64, [.., T, 1, d]
-    const Tensor cosine = angle.cos().to(type), sine = angle.sin().to(type), delta = parameters[0].to(type);
-    // cos(n theta + delta) by the addition theorem: the large angle never meets the learned one in low precision.
-    return {polar(q, cosine, sine), polar(k, cosine * delta.cos() - sine * delta.sin(), sine * delta.cos() + cosine * delta.sin())};
+    return {ops::polar(q, positions, base_, std::nullopt), ops::polar(k, positions, base_, parameters[0])};
   }
 
   Tensor attend(TensorList, const Tensor& q, const Tensor& k, const Tensor& v, bool causal, double dropout) const override {
@@ -45,11 +34,6 @@ class PoPE final : public Encoding {
   std::optional<double> base() const override { return base_; }
 
  private:
-  static Tensor polar(const Tensor& x, const Tensor& cosine, const Tensor& sine) {
-    const Tensor magnitude = at::softplus(x.to(cosine.scalar_type()), 1, 50);
-    return at::cat({magnitude * cosine, magnitude * sine}, -1).to(x.scalar_type());
-  }
-
   double base_;
   bool uniform_;
 };

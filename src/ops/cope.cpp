@@ -25,6 +25,9 @@ Tensor wide_product(const Tensor& a, const Tensor& b) {
   return out.view({batch, heads, a.size(1), b.size(1)});
 }
 
+// [B, T, H, d], with the tokens of a head side by side in memory, as batched products want them.
+Tensor by_head(const Tensor& x) { return x.transpose(1, 2).contiguous().transpose(1, 2); }
+
 // weights [B, H, T, S] x x [B, S, H, d] -> [B, T, H, d]
 Tensor mixed(const Tensor& weights, const Tensor& x) { return at::einsum("bhts,bshd->bthd", {weights, x}); }
 
@@ -161,7 +164,8 @@ class CopeWeights : public torch::autograd::Function<CopeWeights> {
 };
 
 CopeOutputs autograd(const Tensor& q, const Tensor& k, const Tensor& embedding, double scale, double position_scale) {
-  const variable_list out = CopeWeights::apply(q, k, embedding, scale, position_scale);
+  check_cope(q, k, embedding);
+  const variable_list out = CopeWeights::apply(by_head(q), by_head(k), embedding, scale, position_scale);       // once, for all products with them
   return {out[0], out[1], out[2], out[3]};
 }
 

@@ -2,10 +2,12 @@
 #include <c10/cuda/CUDAStream.h>
 #include <torch/library.h>
 
+#include "kernels/polar.h"
 #include "kernels/sum.h"
 #include "ops/checks.h"
 #include "ops/cope.h"
 #include "ops/launch.h"
+#include "ops/polar.h"
 #include "ops/rotate_learned.h"
 
 // The CUDA kernels of the operators; a build without nvcc leaves this file out, and CUDA tensors take the plain versions.
@@ -55,6 +57,50 @@ LearnedGrads backward_cuda(const Tensor& q_grad, const Tensor& k_grad, const Ten
   return from_logit_grad(dq, dk, dlogit, alpha_grad_cuda(dlogit, alpha, prior), x, w);
 }
 
+bool polar_fits(const Tensor& x) { return x.scalar_type() != at::kDouble && x.numel() > 0 && kernels::polar_fits_cuda(x.size(2), x.size(3)); }
+
+// A token's heads side by side, on a boundary that 16 bytes can be fetched from.
+Tensor polar_rows(const Tensor& x) {
+  const int64_t unit = 16 / x.element_size();
+  const bool fine = x.stride(3) == 1 && x.stride(2) == x.size(3) && x.stride(1) % unit == 0 && x.stride(0) % unit == 0 && reinterpret_cast<uintptr_t>(x.const_data_ptr()) % 16 == 0;
+  return fine ? x : x.clone(at::MemoryFormat::Contiguous);
+}
+
+kernels::PolarShape polar_shape(const Tensor& x, const Tensor& positions, double base, const Tensor& delta) {
+  return {x.size(0), x.size(1), x.size(2), x.size(3), base, positions.const_data_ptr<double>(), positions.dim() == 2 ? x.size(1) : 0, data<float>(delta)};
+}
+
+Tensor polar_cuda(const Tensor& x_in, const Tensor& positions_in, double base, const Maybe& delta_in) {
+  check_polar(x_in, positions_in, delta_in);
+  if (!polar_fits(x_in)) return polar_plain(x_in, positions_in, base, delta_in);
+  const c10::cuda::CUDAGuard guard(x_in.device());
+  const Tensor x = polar_rows(x_in), positions = positions_in.contiguous(), delta = delta_in ? delta_in->to(at::kFloat).contiguous() : Tensor();
+  const Tensor out = at::empty({x.size(0), x.size(1), x.size(2), 2 * x.size(3)}, x.options());
+  with_type<float, kernels::bfloat16, kernels::float16>(x.scalar_type(), [&](auto type) {
+    using T = decltype(type);
+    kernels::polar_cuda(kernels::Polar<T>{polar_shape(x, positions, base, delta), heads<const T>(x), data<T>(out)}, c10::cuda::getCurrentCUDAStream().stream());
+  });
+  return out;
+}
+
+PolarGrads polar_backward_cuda(const Tensor& grad_in, const Tensor& x_in, const Tensor& positions_in, double base, const Maybe& delta_in) {
+  check_polar_backward(grad_in, x_in, positions_in, delta_in);
+  if (!polar_fits(x_in)) return polar_backward_plain(grad_in, x_in, positions_in, base, delta_in);
+  const c10::cuda::CUDAGuard guard(x_in.device());
+  const Tensor grad = polar_rows(grad_in.contiguous()), x = polar_rows(x_in), positions = positions_in.contiguous();
+  const Tensor delta = delta_in ? delta_in->to(at::kFloat).contiguous() : Tensor(), dx = at::empty(x.sizes(), x.options());
+  const kernels::PolarShape shape = polar_shape(x, positions, base, delta);
+  const int64_t width = shape.heads * shape.width, rows = kernels::polar_parts(shape);
+  const Tensor parts = delta_in ? at::empty({rows, width}, delta.options()) : Tensor(), ddelta = at::empty(delta_in ? delta.sizes() : at::IntArrayRef({0}), x.options().dtype(at::kFloat));
+  void* const stream = c10::cuda::getCurrentCUDAStream().stream();
+  with_type<float, kernels::bfloat16, kernels::float16>(x.scalar_type(), [&](auto type) {
+    using T = decltype(type);
+    kernels::polar_cuda(kernels::PolarBackward<T>{shape, heads<const T>(x), data<const T>(grad), data<T>(dx), data<float>(parts)}, stream);
+  });
+  if (delta_in) kernels::row_sum_cuda(kernels::RowSum<float>{rows, width, data<float>(parts), nullptr, 1, nullptr, data<float>(ddelta)}, stream);
+  return {dx, delta_in ? ddelta.to(delta_in->scalar_type()) : ddelta};
+}
+
 constexpr auto run_cope = [](const auto& p) { kernels::cope_cuda(p, c10::cuda::getCurrentCUDAStream().stream()); };
 
 CopeOutputs cope_cuda(const Tensor& q, const Tensor& k, const Tensor& embedding, double scale, double position_scale) {
@@ -80,6 +126,8 @@ TORCH_LIBRARY_IMPL(darope, CUDA, m) {
   m.impl("rotate", rotate_cuda);
   m.impl("rotate_learned", learned_cuda);
   m.impl("rotate_learned_backward", backward_cuda);
+  m.impl("polar", polar_cuda);
+  m.impl("polar_backward", polar_backward_cuda);
   m.impl("cope_weights", cope_cuda);
   m.impl("cope_weights_backward", cope_backward_cuda);
 }

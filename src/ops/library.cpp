@@ -10,6 +10,8 @@ TORCH_LIBRARY(darope, m) {
       "rotate_learned_backward(Tensor q_grad, Tensor k_grad, Tensor q, Tensor k, Tensor x, Tensor w, Tensor? alpha, Tensor share,"
       " Tensor prior, Tensor positions, float[] theta, int fast, float length, bool half)"
       " -> (Tensor q, Tensor k, Tensor x, Tensor w, Tensor alpha, Tensor shift)");
+  m.def("polar(Tensor x, Tensor positions, float base, Tensor? delta) -> Tensor");
+  m.def("polar_backward(Tensor grad, Tensor x, Tensor positions, float base, Tensor? delta) -> (Tensor x, Tensor delta)");
   m.def("cope_weights(Tensor q, Tensor k, Tensor embedding, float scale, float position_scale) -> (Tensor weights, Tensor content, Tensor z, Tensor norm)");
   m.def(
       "cope_weights_backward(Tensor weights_grad, Tensor content, Tensor z, Tensor norm, Tensor q, Tensor k, Tensor embedding, float scale,"
