@@ -82,20 +82,22 @@ class TaskStream final : public TrainStream {
 class TaskTest final : public TestSet {
  public:
   TaskTest(const Task& task, int64_t context, Bucket bucket, uint64_t seed, int64_t count) {
-    for (int64_t i = 0; i < count; ++i) examples_.push_back(test_example(task, context, bucket, seed, i));
+    for (int64_t i = 0; i < count; ++i) {
+      examples_.push_back(test_example(task, context, bucket, seed, i));
+      length_ = std::max(length_, int64_t(render(examples_.back()).size())), answers_ = std::max(answers_, int64_t(examples_.back().answer.size()));
+    }
   }
   int64_t size() const override { return int64_t(examples_.size()); }
   double constant() const { return best_constant(examples_); }
 
+  // All batches have one width: a GPU's libraries prepare themselves for each, and the longest example is hardly longer than a batch's.
   Batch read(int64_t first, int64_t count) const override {
-    const std::vector<Example> examples(examples_.begin() + first, examples_.begin() + first + count);
-    size_t length = 0, answers = 0;
-    for (const Example& e : examples) length = std::max(length, render(e).size()), answers = std::max(answers, e.answer.size());
-    return pack(examples, int64_t(length), int64_t(answers), false);
+    return pack(std::vector<Example>(examples_.begin() + first, examples_.begin() + first + count), length_, answers_, false);
   }
 
  private:
   std::vector<Example> examples_;
+  int64_t length_ = 0, answers_ = 0;          // of the longest
 };
 
 }  // namespace
