@@ -131,6 +131,7 @@ BAD = {
     "an empty file": (["--data", "empty.txt"], ["empty.txt is empty"]),
     "a file that is not there": (["--data", "nowhere.txt"], ["nowhere.txt", "no such file"]),
     "a file of no known kind": (["--data", "own.csv"], ["own.csv", ".jsonl"]),
+    "a far-off encoding": ([QUICK, "--encodings", "absolute"], ["unknown encoding 'absolute'. Known: nope, rope"]),
     "no config and no data": ([], ["CONFIG", "--data"]),
     "a shard beyond the last": ([*TASK, "--shard", "2/2"], ["--shard 2/2", "0 to N - 1"]),
     "a shard in words": ([*TASK, "--shard", "first"], ["--shard first", "i/N"]),
