@@ -151,6 +151,25 @@ def test_bad_input(tmp_path, arguments, words):
         assert word in sentence
 
 
+def test_a_comparison_where_one_run_is_asked_for(tmp_path):
+    done("compare", *TASK, "--out", "mine", cwd=tmp_path)
+    for verb in (["eval"], ["generate", "--prompt", "x"], ["ckpt", "list"]):
+        for folder in ("mine", "mine/runs"):
+            assert f"{folder} holds 2 runs: give one of them, such as mine/runs/parity-darope-s0 or mine/runs/parity-nope-s0" in refused(*verb, folder, cwd=tmp_path)
+    assert "not a run's folder" in refused("eval", "nowhere", cwd=tmp_path)
+
+
+def test_an_encoding_that_the_weights_do_not_fit(tmp_path):
+    done("compare", *TASK, "--out", "mine", cwd=tmp_path)
+    for other in ("yarn", "cope"):
+        sentence = refused("eval", "mine/runs/parity-darope-s0", "--encoding", other, cwd=tmp_path)
+        assert f"--encoding {other} does not fit the weights of mine/runs/parity-darope-s0, trained with darope" in sentence
+        assert "(nope, rope, hope, yarn)" in sentence
+    assert "does not fit" in refused("eval", "mine/runs/parity-nope-s0", "--encoding", "darope", cwd=tmp_path)
+    done("eval", "mine/runs/parity-darope-s0", "--encoding", "darope:base=50", cwd=tmp_path)
+    done("eval", "mine/runs/parity-nope-s0", "--encoding", "yarn:factor=2", cwd=tmp_path)
+
+
 def test_a_folder_of_another_comparison_is_left_alone(tmp_path):
     done("compare", *TASK, "--out", "mine", cwd=tmp_path)
     sentence = refused("compare", *TASK, "--out", "mine", "optim.lr=0.5", cwd=tmp_path)
