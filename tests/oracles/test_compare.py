@@ -16,6 +16,12 @@ SMALL = ["steps=4", "model.dim=16", "model.n_layers=1", "model.n_heads=2", "data
 TASK = [QUICK, "--encodings", "nope,darope", "--seeds", "1", *SMALL, "tasks=parity", "data.free_running=4"]
 
 
+def task_but(*settings):
+    """TASK with other settings."""
+    keys = {setting.partition("=")[0] for setting in settings}
+    return [each for each in TASK if each.partition("=")[0] not in keys] + list(settings)
+
+
 def run(*arguments, cwd):
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     return subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=300, cwd=cwd, env=environment)
@@ -131,6 +137,7 @@ BAD = {
     "an empty file": (["--data", "empty.txt"], ["empty.txt is empty"]),
     "a file that is not there": (["--data", "nowhere.txt"], ["nowhere.txt", "no such file"]),
     "a file of no known kind": (["--data", "own.csv"], ["own.csv", ".jsonl"]),
+    "a data file for a config": (["tiny.txt"], ["tiny.txt is no config", "darope compare --data tiny.txt"]),
     "a far-off encoding": ([QUICK, "--encodings", "absolute"], ["unknown encoding 'absolute'. Known: nope, rope"]),
     "no config and no data": ([], ["CONFIG", "--data"]),
     "a shard beyond the last": ([*TASK, "--shard", "2/2"], ["--shard 2/2", "0 to N - 1"]),
@@ -149,6 +156,33 @@ def test_bad_input(tmp_path, arguments, words):
     sentence = refused("compare", *arguments, *(["--out", "out"] if arguments else []), cwd=tmp_path)
     for word in words:
         assert word in sentence
+
+
+def test_another_file_is_another_comparison(tmp_path):
+    text_file(tmp_path, "a.txt"), text_file(tmp_path, "b.txt")
+    rest = ["--out", "mine", "--encodings", "nope", "--seeds", "1", *SMALL]
+    done("compare", "--data", "a.txt", *rest, cwd=tmp_path)
+    assert "mine belongs to another comparison: it holds runs on a, this one is on b" in refused("compare", "--data", "b.txt", *rest, cwd=tmp_path)
+
+
+def test_more_seeds_encodings_and_tasks_join_a_folder(tmp_path):
+    small = [QUICK, *SMALL, "data.free_running=0", "--out", "mine"]
+    done("compare", *small, "tasks=parity", "--encodings", "nope", "--seeds", "1", cwd=tmp_path)
+    first = (tmp_path / "mine" / "runs" / "parity-nope-s0" / "run.json").stat().st_mtime_ns
+    done("compare", *small, "tasks=parity", "--encodings", "rope", "--seeds", "2", cwd=tmp_path)
+    done("compare", *small, "tasks=parity,even_pairs", "--encodings", "nope", "--seeds", "1", cwd=tmp_path)
+    results = json.loads((tmp_path / "mine" / "results.json").read_text())
+    assert results["encodings"] == ["nope", "rope"] and results["seeds"] == [0, 1] and len(results["datasets"]) == 2
+    assert (tmp_path / "mine" / "runs" / "parity-nope-s0" / "run.json").stat().st_mtime_ns == first
+
+
+def test_a_dry_run_says_what_would_be_refused(tmp_path):
+    done("compare", *TASK, "--out", "mine", cwd=tmp_path)
+    before = sorted(tmp_path.rglob("*"))
+    plan = done("compare", *task_but("steps=8"), "--out", "mine", "--dry-run", cwd=tmp_path).splitlines()
+    assert plan[-2].startswith("2 runs, 0 of them finished.") and "steps was 4 and is now 8" in plan[-1] and "would be refused" in plan[-1]
+    assert done("compare", *TASK, "--out", "mine", "--dry-run", cwd=tmp_path).splitlines()[-1].startswith("2 runs, 2 of them finished.")
+    assert sorted(tmp_path.rglob("*")) == before
 
 
 def test_a_comparison_where_one_run_is_asked_for(tmp_path):
@@ -173,7 +207,9 @@ def test_an_encoding_that_the_weights_do_not_fit(tmp_path):
 def test_a_folder_of_another_comparison_is_left_alone(tmp_path):
     done("compare", *TASK, "--out", "mine", cwd=tmp_path)
     sentence = refused("compare", *TASK, "--out", "mine", "optim.lr=0.5", cwd=tmp_path)
-    assert "belongs to another run" in sentence and "optim.lr" in sentence
+    assert "mine belongs to another comparison" in sentence and "optim.lr" in sentence and "--out" in sentence
+    for other in ("tasks=even_pairs", "seed=5"), ("steps=5", "seed=5"):                # runs of names that are not there yet
+        assert "mine belongs to another comparison" in refused("compare", *task_but(*other), "--out", "mine", cwd=tmp_path)
     assert "did you mean 'darope'" in refused("report", "mine", "--reference", "drope", cwd=tmp_path)
     assert "holds no comparison" in refused("report", ".", cwd=tmp_path)
     assert "--out DIR" in refused("report", "mine/report.html", cwd=tmp_path)
