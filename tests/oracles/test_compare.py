@@ -1,8 +1,11 @@
 """darope compare and report from the outside: files of one's own, plans, shards, bundles, and everything that is refused."""
 
+import html
 import json
 import os
 import pathlib
+import re
+import shlex
 import subprocess
 
 import numpy
@@ -202,6 +205,27 @@ def test_an_encoding_that_the_weights_do_not_fit(tmp_path):
     assert "does not fit" in refused("eval", "mine/runs/parity-nope-s0", "--encoding", "darope", cwd=tmp_path)
     done("eval", "mine/runs/parity-darope-s0", "--encoding", "darope:base=50", cwd=tmp_path)
     done("eval", "mine/runs/parity-nope-s0", "--encoding", "yarn:factor=2", cwd=tmp_path)
+
+
+def test_a_stranger_trains_a_run_again_from_the_page_alone(tmp_path):
+    """The page's config and command, in a folder with nothing but the file that was compared on."""
+    (tmp_path / "author").mkdir(), (tmp_path / "stranger").mkdir()
+    text_file(tmp_path / "author")
+    done("compare", "--data", tmp_path / "author" / "own.txt", "--encodings", "nope,rope:base=50", "--seeds", "2", "--out", "mine", *SMALL, cwd=tmp_path / "author")
+    page = (tmp_path / "author" / "mine" / "report.html").read_text()
+    (tmp_path / "stranger" / "own.yaml").write_text(html.unescape(re.search(r"<pre>(.*?)</pre>", page, re.S)[1]))
+    text_file(tmp_path / "stranger")
+    commands = [html.unescape(each) for each in re.findall(r"<code class='command'>(.*?)</code>", page)]
+    (command,) = [each for each in commands if "model.encoding=rope:base=50" in each and "seed=1" in each]
+    assert len(commands) == 4 and str(tmp_path) not in "".join(commands)
+    program, *arguments = shlex.split(command)
+    assert program == "darope"
+    done(*arguments, cwd=tmp_path / "stranger")
+    runs = tmp_path / "author" / "mine" / "runs" / "own-rope_base_50-s1", tmp_path / "stranger" / "again"
+    facts = [json.loads((run / "run.json").read_text()) for run in runs]
+    for key in ("encoding", "seed", "shared_init", "data_order", "tokens"):
+        assert facts[0][key] == facts[1][key]
+    assert (runs[0] / "results.jsonl").read_text() == (runs[1] / "results.jsonl").read_text()
 
 
 def test_a_folder_of_another_comparison_is_left_alone(tmp_path):

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "planted.h"
 #include "report/report.h"
 #include "report/results.h"
@@ -17,7 +19,6 @@ TEST(Report, WritesThePageAndTheResults) {
         "<h2>Cost</h2>", "<h2>What was run</h2>", "At this size", "riddle", "not learned", "Content-Security-Policy"})
     expect_contains(page, part);
   EXPECT_LT(page.find("<h2>Verdict"), page.find("<h2>Ranking"));
-  expect_contains(page, "darope train &#39;" + (c.folder("copy", "hope", 1) / "config.yaml").string() + "&#39; dump_dir=again");
   const Json results = parse_json(read_file(c.path() / "results.json"), "results.json");
   EXPECT_EQ(results["schema"], 1);
   EXPECT_EQ(results["overall"][0]["not_learned"][0], "riddle");
@@ -54,6 +55,28 @@ TEST(Report, LossesAreBarsBesideThePapersNumbers) {
   expect_contains(beside, "0.4547");           // figure seqmodel, DaRoPE on JSB
   expect_contains(beside, "1.1634");
   expect_contains(beside, "+0.0953");          // 0.55 here
+}
+
+// The commands need the page and the data alone: not the folders of whoever made it.
+TEST(Report, EveryRunCanBeTrainedAgainFromThePage) {
+  const Comparison c;
+  plant(c, "copy");
+  const auto config = [&](const std::string& encoding, int64_t seed, const std::string& data) {
+    write_file(c.folder("copy", encoding, seed) / "config.yaml",
+               fmt::format("name: copy-{0}\ndump_dir: \"/home/author/runs/copy-{0}\"\nseed: {1}\nmodel:\n  encoding: {0}\n  seed: {1}\ndata:\n{2}", encoding, seed, data));
+  };
+  for (const std::string& encoding : kEncodings)
+    for (int64_t seed = 0; seed < 2; ++seed) config(encoding, seed, "  task: copy\n  root_dir: \"\"\n");
+  config("pope", 1, "  task: \"\"\n  root_dir: \"/home/author/data/my music/\"\n");
+  config("hope", 1, "  task: copy\n  $(rm -rf ~): 1\n");
+  write_report(c.path(), {c.path()});
+  const std::string page = read_file(c.path() / "report.html");
+  expect_contains(page, "<summary>copy.yaml: the config on copy (darope, seed 0)</summary>");
+  expect_contains(page, ">darope train copy.yaml dump_dir=again<");
+  expect_contains(page, ">darope train copy.yaml model.encoding=nope model.seed=1 seed=1 dump_dir=again<");
+  expect_contains(page, ">darope train copy.yaml &#39;data.root_dir=data/my music&#39; data.task= model.encoding=pope");
+  expect_contains(page, "&#39;data.$(rm -rf ~)=1&#39;");
+  EXPECT_EQ(page.find("train /home"), std::string::npos);
 }
 
 TEST(Report, ThePapersAccountStandsBesideItsWholeSuite) {
