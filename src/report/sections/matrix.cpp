@@ -32,20 +32,6 @@ bool is_best(const Dataset& dataset, const AtLength& at, const Cell& cell) {
   });
 }
 
-std::string sign_against_reference(const AtLength& at, const std::string& encoding) {
-  if (!at.learned) return "";
-  for (const stats::Comparison& c : at.comparisons) {
-    if (c.second != encoding) continue;
-    switch (c.outcome) {   // seen from the baseline
-      case stats::Outcome::better: return "▼";
-      case stats::Outcome::worse: return "▲";
-      case stats::Outcome::tied: return "=";
-      case stats::Outcome::undecided: return "?";
-    }
-  }
-  return "";
-}
-
 std::string hover(const Dataset& dataset, const AtLength& at, const Cell& cell) {
   const auto score = [&](double v) { return score_text(v, dataset.higher_better); };
   std::string text = fmt::format("{} on {}: {}", cell.encoding, dataset.name, score(*cell.mean));
