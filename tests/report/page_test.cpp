@@ -20,8 +20,10 @@ TEST(Report, WritesThePageAndTheResults) {
     expect_contains(page, part);
   EXPECT_LT(page.find("<h2>Verdict"), page.find("<h2>Ranking"));
   const Json results = parse_json(read_file(c.path() / "results.json"), "results.json");
-  EXPECT_EQ(results["schema"], 1);
+  EXPECT_EQ(results["schema"], 2);
   EXPECT_EQ(results["overall"][0]["not_learned"][0], "riddle");
+  EXPECT_EQ(results["datasets"][0]["lengths"][0]["learned"], true);
+  EXPECT_EQ(results["datasets"][1]["lengths"][0]["learned"], false);
   EXPECT_EQ(results["datasets"][0]["lengths"][0]["comparisons"][1]["outcome"], "better");
   EXPECT_EQ(results["runs"].size(), 16u);
   expect_contains(results["caveat"], "not whether retraining would give the same order");
@@ -56,6 +58,22 @@ TEST(Report, LossesAreBarsBesideThePapersNumbers) {
   expect_contains(beside, "0.4547");           // figure seqmodel, DaRoPE on JSB
   expect_contains(beside, "1.1634");
   expect_contains(beside, "+0.0953");          // 0.55 here
+}
+
+// A loss has no floor in the runs' files, so nothing is said of what was learned.
+TEST(Report, LossesAreNotCalledLearned) {
+  const Comparison c;
+  for (const char* dataset : {"jsb", "maestro"})
+    for (const std::string& encoding : kEncodings)
+      for (int64_t seed = 0; seed < 2; ++seed) c.add(dataset, encoding, seed, "nll", {1}, planted);
+  const Summary s = write_report(c.path(), {c.path()});
+  const std::string page = read_file(c.path() / "report.html");
+  expect_contains(page, "This is over 2 datasets together");
+  expect_contains(page, "all datasets together</h3>");
+  expect_contains(page, "Whether anything was learned is not judged of losses");
+  EXPECT_EQ(page.find("learned dataset"), std::string::npos);
+  EXPECT_TRUE(parse_json(read_file(c.path() / "results.json"), "results.json")["datasets"][0]["lengths"][0]["learned"].is_null());
+  expect_contains(results_csv(s), ",,,,,,,,tied\r\n");
 }
 
 // The commands need the page and the data alone: not the folders of whoever made it.
@@ -153,6 +171,14 @@ TEST(Words, SayWhoLeadsAndWhatIsOpen) {
   Summary large = s;
   large.parameters = 1'000'000'000;
   EXPECT_EQ(terminal_table(large).find("this size"), std::string::npos);
+}
+
+TEST(Words, SayWhereOneDatasetAloneWasLearned) {
+  const Comparison c;
+  plant(c, "copy");
+  EXPECT_EQ(terminal_table(summarise(gather({c.path()}), {})).find("alone"), std::string::npos);
+  plant(c, "riddle", guessing);
+  expect_contains(terminal_table(summarise(gather({c.path()}), {})), "This is on copy alone, the only dataset learned there.");
 }
 
 TEST(Words, SayHowFarTheModelsOfDatasetsDiffer) {

@@ -113,7 +113,7 @@ std::string verdict_section(const Summary& summary, const Gathered&) {
   html += "</dl>";
   if (summary.encodings.size() > 1)
     html += fmt::format("<h3>{} against the others{}</h3>", escape(summary.reference),
-                        summary.datasets.size() > 1 ? ", all learned datasets together" : "");
+                        summary.datasets.size() < 2 ? "" : has_accuracies(summary) ? ", all learned datasets together" : ", all datasets together");
   for (size_t i = 0; i < summary.lengths.size() && summary.encodings.size() > 1; ++i)
     for (const Overall& overall : summary.overall)
       if (overall.x == summary.lengths[i] && !overall.datasets.empty())
