@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 
 #include "report/text.h"
 
@@ -117,6 +118,21 @@ std::string rule_in_words(const Summary& summary) {
   return text;
 }
 
+std::string units_in_words(const Summary& summary) {
+  std::set<std::string> metrics;
+  for (const Dataset& dataset : summary.datasets) metrics.insert(dataset.metric);
+  std::vector<std::string> units;
+  if (metrics.contains("token_accuracy")) units.push_back("accuracy in % of an answer's tokens, not chance-normalised");
+  if (metrics.contains("exact_match")) units.push_back("accuracy in % of whole answers, not chance-normalised");
+  if (metrics.contains("nll")) units.push_back("loss in nats per token, lower is better");
+  return fmt::format("{}", fmt::join(units, "; "));
+}
+
+std::string one_seed_in_words(const Summary& summary) {
+  const bool any = std::any_of(summary.overall.begin(), summary.overall.end(), [](const Overall& o) { return !o.leader.empty() && o.seeds.size() == 1; });
+  return any ? "With one seed, a verdict is about these trained models alone: training again with another seed may turn it round." : "";
+}
+
 std::string options_in_words(const Variants& variants) {
   std::map<std::string, std::vector<std::string>> datasets;   // by what was typed
   for (const auto& [dataset, typed] : variants.by_dataset) datasets[typed].push_back(dataset);
@@ -150,11 +166,12 @@ std::string terminal_table(const Summary& summary) {
       if (ranking.x == x) line("mean rank", [&](size_t e) { return fmt::format("{:.1f}", ranking.ranks[e].mean); });
     text += '\n';
   }
-  if (has_losses(summary)) text += "losses are in nats per token: lower is better\n";
+  text += units_in_words(summary) + '\n';
   const bool unlearned =
       std::any_of(summary.overall.begin(), summary.overall.end(), [](const Overall& o) { return !o.not_learned.empty(); });
   if (unlearned) text += "* not learned: no encoding gets clearly beyond guessing at this length; kept out of ranks and verdict\n";
   for (const Overall& overall : summary.overall) text += printable(headline(overall, summary)) + '\n';
+  if (const std::string caveat = one_seed_in_words(summary); !caveat.empty()) text += caveat + '\n';
   for (const Variants& each : summary.variants) text += printable(options_in_words(each)) + '\n';
   for (const std::string& note : summary.notes) text += "Note: " + printable(note) + '\n';
   return text;

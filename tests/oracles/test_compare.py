@@ -188,6 +188,13 @@ def test_a_dry_run_says_what_would_be_refused(tmp_path):
     assert sorted(tmp_path.rglob("*")) == before
 
 
+def test_one_seed_says_so_in_the_terminal(tmp_path):
+    text_file(tmp_path)
+    rest = ["--data", "own.txt", "--encodings", "nope,rope", *SMALL]
+    assert "With one seed, a verdict is about these trained models alone" in done("compare", *rest, "--seeds", "1", cwd=tmp_path)
+    assert "With one seed" not in done("compare", *rest, "--seeds", "2", cwd=tmp_path)
+
+
 def test_a_comparison_where_one_run_is_asked_for(tmp_path):
     done("compare", *TASK, "--out", "mine", cwd=tmp_path)
     for verb in (["eval"], ["generate", "--prompt", "x"], ["ckpt", "list"]):

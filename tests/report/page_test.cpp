@@ -19,6 +19,8 @@ TEST(Report, WritesThePageAndTheResults) {
         "<h2>Cost</h2>", "<h2>What was run</h2>", "At this size", "riddle", "not learned", "Content-Security-Policy"})
     expect_contains(page, part);
   EXPECT_LT(page.find("<h2>Verdict"), page.find("<h2>Ranking"));
+  expect_contains(page, "Scores: accuracy in % of an answer's tokens, not chance-normalised.");
+  expect_contains(page, "Points are of chance-normalised accuracy");
   const Json results = parse_json(read_file(c.path() / "results.json"), "results.json");
   EXPECT_EQ(results["schema"], 2);
   EXPECT_EQ(results["overall"][0]["not_learned"][0], "riddle");
@@ -153,8 +155,13 @@ TEST(Report, OneEncodingOrOneSeedStillMakesAPage) {
   EXPECT_EQ(s.reference, "nope");
   expect_contains(terminal_table(s), "fewer than two encodings can be compared");
   c.add("copy", "hope", 0, "token_accuracy", {1}, planted);
-  write_report(c.path(), {c.path()});
+  const std::string caveat = "With one seed, a verdict is about these trained models alone";
+  expect_contains(terminal_table(write_report(c.path(), {c.path()})), caveat);
+  expect_contains(read_file(c.path() / "report.html"), caveat);
   expect_contains(read_file(c.path() / "report.html"), "better than nope");
+  const Comparison two;
+  plant(two, "copy");
+  EXPECT_EQ(terminal_table(write_report(two.path(), {two.path()})).find("With one seed"), std::string::npos);
 }
 
 TEST(Words, SayWhoLeadsAndWhatIsOpen) {

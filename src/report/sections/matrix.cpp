@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "report/sections/sections.h"
+#include "report/words.h"
 
 namespace darope::report {
 namespace {
@@ -82,14 +83,11 @@ std::string dataset_row(const Dataset& dataset, const AtLength& at) {
 }  // namespace
 
 std::string matrix_section(const Summary& summary, const Gathered&) {
-  const auto accuracies = std::count_if(summary.datasets.begin(), summary.datasets.end(), [](const Dataset& d) { return d.higher_better; });
-  const char* unit = accuracies == std::ssize(summary.datasets) ? "accuracy in %" : accuracies == 0 ? "loss in nats, lower is better" : "accuracy in %, or loss in nats";
   std::string html = fmt::format(
-      "<p>Mean score over seeds ({}) ± the 95 % within-example half-width, and the SD over seeds; the best of a row is "
-      "underlined. "
+      "<p>Scores: {}. Mean over seeds ± the 95 % within-example half-width, and the SD over seeds; the best of a row is underlined. "
       "Beside it, against {}: ▲ better, ▼ worse, = tied, ? undecided. "
       "Hover a cell for its seeds, the mean over tokens, exact match and more.</p>",
-      unit, escape(summary.reference));
+      units_in_words(summary), escape(summary.reference));
   for (size_t i = 0; i < summary.lengths.size(); ++i) {
     std::string head = heading_cell("dataset"), rows;
     for (size_t e = 0; e < summary.encodings.size(); ++e) head += heading_cell(escape(summary.encodings[e]), of_encoding(e));
