@@ -104,7 +104,8 @@ def test_options_given_twice():
 
 
 UNKNOWN_OPTIONS = [("rope", "bse", "base"), ("yarn", "factr", "factor"), ("yarn", "temprature", "temperature"), ("cope", "npos_mx", "npos_max"), ("pope", "delta_int", "delta_init"),
-                   ("darope", "slow_band", "slow_bands"), ("nope", "slow_bands", "base"), ("cope", "slow_bands", "npos_max"), ("rope", "factor", "base")]
+                   ("darope", "slow_band", "slow_bands")]
+FAR_OPTIONS = [("nope", "slow_bands", "base"), ("cope", "slow_bands", "npos_max"), ("rope", "factor", "base")]
 
 
 @pytest.mark.parametrize("name, option, nearest", UNKNOWN_OPTIONS)
@@ -112,6 +113,14 @@ def test_unknown_options(name, option, nearest):
     words = [f"unknown option of {name} '{option}'", f"did you mean '{nearest}'"]
     refuses(ValueError, words, lambda: create(name, **{option: 2}))
     refuses(ValueError, words, lambda: create(f"{name}:{option}=2"))
+
+
+@pytest.mark.parametrize("name, option, known", FAR_OPTIONS)
+def test_options_far_from_any_are_told_what_there_is(name, option, known):
+    with pytest.raises(ValueError) as raised:
+        create(name, **{option: 2})
+    message = str(raised.value)
+    assert f"unknown option of {name} '{option}'. Known:" in message and known in message and "did you mean" not in message
 
 
 WRONG_VALUES = [

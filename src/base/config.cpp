@@ -106,15 +106,31 @@ Value parse_yaml(std::string_view text, const std::string& where) {
 
 std::string last_part(const std::string& key) { return key.substr(key.rfind('.') + 1); }
 
-// The valid key a person most likely meant: `lr` finds `optim.lr` as surely as `optim.lrr` does.
+// What may stand where the key stands: the settings and sections beside it, or all at the top.
+std::string names_beside(const std::vector<Field>& fields, const std::string& key) {
+  std::string section = key.substr(0, key.rfind('.') + 1);
+  if (std::none_of(fields.begin(), fields.end(), [&](const Field& field) { return field.key.starts_with(section); })) section.clear();
+  std::vector<std::string> names;
+  for (const Field& field : fields) {
+    if (!field.key.starts_with(section)) continue;
+    const size_t end = field.key.find('.', section.size());
+    const std::string name = field.key.substr(0, end) + (end == std::string::npos ? "" : ".*");
+    if (names.empty() || names.back() != name) names.push_back(name);
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+// Suggests the valid key a person most likely meant: `lr` finds `optim.lr` as surely as `optim.lrr` does.
 std::string unknown_key(const std::vector<Field>& fields, const std::string& whole) {
   const std::string key = whole.substr(0, 100);            // the distance takes time with the length, and no setting is that long
+  if (fields.empty()) return fmt::format("unknown setting '{}'; there are none", key);
   const auto cost = [&](const Field& field) {
     return std::min(edit_distance(key, field.key), 1 + edit_distance(last_part(key), last_part(field.key)));
   };
-  const auto nearest = std::min_element(fields.begin(), fields.end(), [&](const Field& a, const Field& b) { return cost(a) < cost(b); });
-  const std::string hint = nearest == fields.end() ? "there are none" : "did you mean '" + nearest->key + "'?";
-  return fmt::format("unknown setting '{}'; {}", key, hint);
+  const Field& nearest = *std::min_element(fields.begin(), fields.end(), [&](const Field& a, const Field& b) { return cost(a) < cost(b); });
+  const bool near = is_near(key, nearest.key) || is_near(last_part(key), last_part(nearest.key));
+  return near ? fmt::format("unknown setting '{}'; did you mean '{}'?", key, nearest.key)
+              : fmt::format("unknown setting '{}'. Known: {}", key, names_beside(fields, key));
 }
 
 const Field* find(const std::vector<Field>& fields, const std::string& key) {

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "cli/verbs.h"
+#include "runs/runs.h"
 #include "train/checkpoint_dir.h"
 
 namespace darope {
@@ -16,8 +17,9 @@ std::vector<Checkpoint> checkpoints_in(const fs::path& folder) {
   for (const char* name : {"checkpoints", "best", "."})
     if (fs::is_directory(folder / name))
       for (Checkpoint& each : list_checkpoints(folder / name)) out.push_back({each.step, each.folder.lexically_normal()});
-  if (out.empty()) throw Error(fmt::format("{} holds no complete checkpoint: give a run's folder or one checkpoint's", folder.string()));
-  return out;
+  if (!out.empty()) return out;
+  refuse_comparison(folder);
+  throw Error(fmt::format("{} holds no complete checkpoint: give a run's folder or one checkpoint's", folder.string()));
 }
 
 int64_t bytes_in(const fs::path& folder) {

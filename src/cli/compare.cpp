@@ -5,6 +5,7 @@
 #include "base/config.h"
 #include "base/error.h"
 #include "cli/verbs.h"
+#include "data/text/token_file.h"
 #include "experiments/own_data.h"
 #include "report/report.h"
 #include "runs/bundle.h"
@@ -56,6 +57,8 @@ CompareConfig load(const CompareSettings& s, const CLI::App& verb) {
   }
   if (file.empty() && s.data.empty())
     throw Error("give a CONFIG, such as configs/quick/quickstart.yaml, or --data with a file of your own");
+  if (s.data.empty() && is_token_file(file))
+    throw Error(fmt::format("{} is no config; to compare on a data file: darope compare --data {}", file, file));
   CompareConfig config = s.data.empty() || !file.empty() ? CompareConfig{} : config_for(s.data);
   load_config(config, file, overrides);
   if (!s.data.empty() && !file.empty()) {
@@ -75,6 +78,16 @@ void pack(const CompareSettings& s, const fs::path& out) {
   fmt::print(stderr, "{} finished runs in {}\n", write_bundle(s.bundle, {out}), s.bundle);
 }
 
+// A dry run prints its plan whatever the folder holds, and says where the real thing would be refused.
+void print_plan(const std::vector<RunConfig>& plan, const Shard& shard, const CompareConfig& config) {
+  print_cost(share_of(plan, shard), config);
+  try {
+    check_folder(plan);
+  } catch (const Error& e) {
+    fmt::print("As things stand it would be refused: {}\n", e.what());
+  }
+}
+
 void compare_verb(const CompareSettings& s, const CLI::App& verb) {
   const CompareConfig config = load(s, verb);
   if (s.print_config) {
@@ -84,7 +97,8 @@ void compare_verb(const CompareSettings& s, const CLI::App& verb) {
   const Shard shard = s.shard.empty() ? Shard{} : parse_shard(s.shard);
   const fs::path out = config.dump_dir;
   const std::vector<RunConfig> plan = make_plan(config);
-  if (s.dry_run) return print_cost(share_of(plan, shard), config);
+  if (s.dry_run) return print_plan(plan, shard, config);
+  check_folder(plan);
   for (const std::string& bundle : s.from) take_finished(plan, bundle);
   try {
     run_plan(share_of(plan, shard), config);

@@ -1,16 +1,22 @@
 #include "experiments/compare.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <map>
 #include <set>
 
+#include "base/config.h"
 #include "base/error.h"
 #include "data/open.h"
 #include "encodings/encoding.h"
 #include "experiments/past.h"
+#include "runs/runs.h"
 
 namespace darope {
 namespace {
+
+namespace fs = std::filesystem;
 
 // "rope:base=10000" as part of a folder's name.
 std::string file_name(std::string text) {
@@ -46,12 +52,34 @@ std::vector<RunConfig> make_plan(const CompareConfig& config) {
         run.model.encoding = encoding;
         run.seed = run.model.seed = config.seed + i;
         run.name = fmt::format("{}-{}-s{}", file_name(dataset_name(run.data)), file_name(encoding), run.seed);
-        run.dump_dir = (std::filesystem::path(config.dump_dir) / "runs" / run.name).string();
+        run.dump_dir = (fs::path(config.dump_dir) / "runs" / run.name).string();
         plan.push_back(resolve(run));
-        check_past(plan.back(), {});
-        check_data(plan.back());
       }
   return plan;
+}
+
+void check_folder(const std::vector<RunConfig>& plan) {
+  std::map<std::string, const RunConfig*> ours;            // one for each dataset: others differ in encoding and seed alone
+  std::vector<std::string> names;
+  for (const RunConfig& run : plan)
+    if (const std::string name = dataset_name(run.data); ours.emplace(name, &run).second) names.push_back(name);
+  const fs::path runs = fs::path(plan.front().dump_dir).parent_path(), folder = runs.parent_path();
+  for (const fs::path& run : runs_in(runs)) {
+    RunConfig there;
+    read_config_file(list_fields(there), run / "config.yaml");
+    const std::string dataset = dataset_name(there.data);
+    const auto same = ours.find(dataset);
+    if (same == ours.end())
+      throw Error(fmt::format("{} belongs to another comparison: it holds runs on {}, this one is on {}; choose another folder with --out",
+                              folder.string(), dataset, fmt::join(names, ", ")));
+    if (const std::string changed = changes(there, *same->second, {"model.encoding", "seed", "model.seed"}); !changed.empty())
+      throw Error(fmt::format("{} belongs to another comparison (of {}, {}): choose another folder with --out", folder.string(),
+                              run.filename().string(), changed));
+  }
+  for (const RunConfig& run : plan) {
+    check_past(run, {});
+    check_data(run);
+  }
 }
 
 }  // namespace darope

@@ -63,16 +63,20 @@ std::string data_order(const RunConfig& config) {
 
 }  // namespace
 
-std::string changes(const std::string& text, const fs::path& file, const RunConfig& config, const std::vector<std::string>& may_change) {
+std::string changes(const RunConfig& before, const RunConfig& now, const std::vector<std::string>& may_change) {
   const auto allowed = [&](const std::string& key) {
     return always_may_change(key) || std::any_of(may_change.begin(), may_change.end(), [&](const std::string& each) { return key == each || key.starts_with(each + "."); });
   };
-  RunConfig before;
-  read_yaml(list_fields(before), text, file.string());
   std::string changed;
-  for (const Difference& d : differences(before, config))
+  for (const Difference& d : differences(before, now))
     if (!allowed(d.key) && !named(d)) changed += fmt::format("{}{} was {} and is now {}", changed.empty() ? "" : ", ", d.key, d.before, d.after);
   return changed;
+}
+
+std::string changes(const std::string& text, const fs::path& file, const RunConfig& config, const std::vector<std::string>& may_change) {
+  RunConfig before;
+  read_yaml(list_fields(before), text, file.string());
+  return changes(before, config, may_change);
 }
 
 void check_same_config(const std::string& text, const fs::path& file, const RunConfig& config, const std::vector<std::string>& may_change) {

@@ -3,8 +3,9 @@
 
 namespace darope {
 
-// What differs between the config `text` of another life of a run and this one, in words; empty if nothing. Its name, folder and
-// threads, how often it logs and saves, and what `may_change` names may differ.
+// What differs between the config of another life of a run, or its `text`, and this one, in words; empty if nothing. Its name,
+// folder and threads, how often it logs and saves, and what `may_change` names may differ.
+std::string changes(const RunConfig& before, const RunConfig& now, const std::vector<std::string>& may_change = {});
 std::string changes(const std::string& text, const std::filesystem::path& file, const RunConfig& config, const std::vector<std::string>& may_change = {});
 void check_same_config(const std::string& text, const std::filesystem::path& file, const RunConfig& config, const std::vector<std::string>& may_change = {});
 

@@ -10,10 +10,10 @@
 #include "base/progress.h"
 #include "data/open.h"
 #include "experiments/compare.h"
+#include "experiments/past.h"
 #include "experiments/process.h"
 #include "experiments/scratch.h"
 #include "experiments/step_timer.h"
-#include "runs/runs.h"
 
 namespace darope {
 namespace {
@@ -79,7 +79,7 @@ void print_cost(const std::vector<RunConfig>& plan, const CompareConfig& config)
   double seconds = 0, longest = 0;
   int64_t disk = 0, memory = 0, left = 0;
   for (const RunConfig& run : plan) {
-    if (is_finished(run.dump_dir)) continue;
+    if (is_finished_as(run)) continue;
     const Cost& c = costs.at(run.model.encoding);
     ++left, seconds += c.run_seconds, disk += c.disk_bytes;
     longest = std::max(longest, c.run_seconds), memory = std::max(memory, c.memory_bytes);

@@ -2,9 +2,11 @@
 
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/config.h"
 #include "base/error.h"
+#include "runs/runs.h"
 #include "train/checkpoint_dir.h"
 
 namespace darope {
@@ -29,17 +31,43 @@ Checkpoint find_checkpoint(const fs::path& folder, const Which& which) {
   throw Error(fmt::format("{} has no checkpoint of step {}; it has {}", root.string(), *which.step, steps.empty() ? "none" : steps));
 }
 
+// What the encodings of a model learn, by name and shape: a model with others takes its weights if this is the same.
+std::vector<std::pair<std::string, std::vector<int64_t>>> learned(const DecoderConfig& model) {
+  std::vector<std::pair<std::string, std::vector<int64_t>>> out;
+  for (const Weight& weight : Plan(model).weights)
+    for (const Part& part : weight.parts)
+      if (weight.of_encoding) out.emplace_back(part.name, part.shape);
+  return out;
+}
+
+void change_encoding(DecoderConfig& model, const std::string& encoding, const fs::path& folder) {
+  DecoderConfig changed = model;
+  changed.encoding = encoding;
+  if (learned(model) != learned(changed)) {
+    std::vector<std::string_view> learn_nothing;
+    for (const Spec& spec : encodings())
+      if (spec.traits.learns == "nothing") learn_nothing.push_back(spec.traits.name);
+    throw Error(fmt::format("--encoding {} does not fit the weights of {}, trained with {}: encodings that learn nothing ({}) can stand in "
+                            "for each other, any other only for itself",
+                            encoding, folder.string(), model.encoding, fmt::join(learn_nothing, ", ")));
+  }
+  model = changed;
+}
+
 }  // namespace
 
 SavedRun open_run(const fs::path& folder, const Which& which, const std::vector<std::string>& overrides) {
-  if (!fs::exists(folder / "config.yaml")) throw Error(fmt::format("{} is not a run's folder: it has no config.yaml", folder.string()));
+  if (!fs::exists(folder / "config.yaml")) {
+    refuse_comparison(folder);
+    throw Error(fmt::format("{} is not a run's folder: it has no config.yaml", folder.string()));
+  }
   SavedRun out;
   load_config(out.config, folder / "config.yaml", overrides);
   out.config.check();
   const Checkpoint checkpoint = find_checkpoint(folder, which);
   out.checkpoint = checkpoint.folder;
   out.step = checkpoint.step;
-  if (!which.encoding.empty()) out.config.model.encoding = which.encoding;
+  if (!which.encoding.empty()) change_encoding(out.config.model, which.encoding, folder);
   const at::Device device = find_device(out.config.device);
   if (out.config.threads > 0) at::set_num_threads(int(out.config.threads));
   out.model = std::make_unique<Decoder>(out.config.model, device, find_dtype(out.config.dtype, device));

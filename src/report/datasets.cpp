@@ -99,7 +99,7 @@ void add_within_example_widths(const Paired& pairs, AtLength& at) {
 }
 
 bool is_learned(const Dataset& dataset, const AtLength& at, const std::vector<stats::Method>& methods, const stats::Rule& rule) {
-  if (!dataset.higher_better) return true;   // a loss has no floor that needs no learning
+  if (!dataset.higher_better) return true;   // a run tells no loss that needs no learning
   const double chance = std::max(dataset.chance.value_or(0), dataset.true_chance.value_or(0));
   return stats::learned(methods, chance, at.best_constant.value_or(0), rule);
 }

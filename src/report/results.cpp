@@ -7,7 +7,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr int kResultsSchema = 1;
+constexpr int kResultsSchema = 2;
 
 ordered_json maybe(const std::optional<double>& value) { return value ? ordered_json(*value) : ordered_json(nullptr); }
 
@@ -57,7 +57,8 @@ ordered_json to_json(const Dataset& dataset, double margin) {
   for (const AtLength& at : dataset.lengths) {
     ordered_json cells = ordered_json::array();
     for (const Cell& cell : at.cells) cells.push_back(to_json(cell));
-    lengths.push_back({{"x", at.x}, {"examples", at.examples}, {"best_constant", maybe(at.best_constant)}, {"learned", at.learned},
+    lengths.push_back({{"x", at.x}, {"examples", at.examples}, {"best_constant", maybe(at.best_constant)},
+                       {"learned", dataset.higher_better ? ordered_json(at.learned) : ordered_json(nullptr)},
                        {"seeds", at.seeds}, {"loftus_masson", maybe(at.loftus_masson)}, {"cells", cells},
                        {"comparisons", to_json(at.comparisons, rule)}, {"tied", at.tied}});
   }
@@ -158,7 +159,7 @@ std::string results_csv(const Summary& summary) {
                             number(c.cousineau_morey),
                             number(at.loftus_masson), number(c.normalised), number(c.normalised_true));
         text += exact ? fmt::format("{:.10g},{:.10g},{:.10g},", exact->share, exact->wilson.low, exact->wilson.high) : ",,,";
-        text += fmt::format("{},{},{},{}\r\n", number(c.free_running), number(c.n_free), at.learned ? "yes" : "no", outcome_of(at, c.encoding));
+        text += fmt::format("{},{},{},{}\r\n", number(c.free_running), number(c.n_free), !d.higher_better ? "" : at.learned ? "yes" : "no", outcome_of(at, c.encoding));
       }
   return text;
 }

@@ -34,7 +34,7 @@ struct AtLength {
   double x = 0;                                    // multiple of the training length; 0 where lengths mean nothing
   int64_t examples = 0;
   std::optional<double> best_constant, loftus_masson;
-  bool learned = true;                             // some encoding gets beyond what needs no learning
+  bool learned = true;                             // some encoding gets beyond what needs no learning; of losses this is not asked
   std::vector<int64_t> seeds;
   std::vector<Cell> cells;                         // one per encoding
   std::vector<stats::Comparison> comparisons;      // the reference against each baseline

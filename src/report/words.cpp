@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 
 #include "report/text.h"
 
@@ -43,10 +44,17 @@ std::string settling(const Overall& overall) {
   return never ? " The seeds contradict each other, so more of them may never settle that." : "";
 }
 
+bool has_losses(const Summary& summary) {
+  return std::any_of(summary.datasets.begin(), summary.datasets.end(), [](const Dataset& d) { return !d.higher_better; });
+}
+
 bool small(const Summary& summary) { return summary.parameters > 0 && summary.parameters < kSmallModel; }
 
-// A mean over datasets can hide that they disagree, so the leader's own wins stand beside it.
+// What the verdict rests on: one dataset of several, or a mean over datasets, which can hide that they disagree, so that the
+// leader's own wins stand beside it.
 std::string best_on(const Overall& overall, const Summary& summary) {
+  if (overall.datasets.size() == 1 && !overall.not_learned.empty())
+    return fmt::format(" This is on {} alone, the only dataset learned there.", overall.datasets.front());
   if (overall.datasets.size() < 2) return "";
   size_t best = 0;
   for (const Dataset& dataset : summary.datasets) {
@@ -56,11 +64,15 @@ std::string best_on(const Overall& overall, const Summary& summary) {
     best += std::none_of(cells.begin(), cells.end(),
                          [&](const Cell& c) { return c.mean && (dataset.higher_better ? *c.mean > *own->mean : *c.mean < *own->mean); });
   }
-  return fmt::format(" This is over {} learned datasets together; one by one, {} has the best mean on {} of them.", overall.datasets.size(),
-                     overall.leader, best);
+  return fmt::format(" This is over {} {}datasets together; one by one, {} has the best mean on {} of them.", overall.datasets.size(),
+                     overall.higher_better ? "learned " : "", overall.leader, best);
 }
 
 }  // namespace
+
+bool has_accuracies(const Summary& summary) {
+  return std::any_of(summary.datasets.begin(), summary.datasets.end(), [](const Dataset& d) { return d.higher_better; });
+}
 
 std::string setting_in_words(const Summary& summary) {
   std::string text = fmt::format("{} on {} with {} each", plural(summary.encodings.size(), "encoding"),
@@ -93,13 +105,32 @@ std::string headline(const Overall& overall, const Summary& summary) {
 
 std::string rule_in_words(const Summary& summary) {
   const double margin = summary.options.margin;
-  return fmt::format(
+  std::string text = fmt::format(
       "Better needs a Holm-adjusted p below 0.05 and the same sign in every seed. Tied needs the whole 95 % interval of the difference "
       "within {:.3g} ({:.3g} in 100 of accuracy, or nats of loss). Everything else is undecided. Who leads is judged with Holm over all "
-      "pairs; {} against the others with Holm over {}. Groups of ties need every pair to be tied. A dataset counts as "
-      "learned at a length where some encoding surely beats guessing and the best constant answer by that margin; the others are shown, "
-      "and kept out. Where datasets are taken together, accuracies are first put on a scale from guessing (0) to perfect (100).",
+      "pairs; {} against the others with Holm over {}. Groups of ties need every pair to be tied.",
       margin, 100 * margin, summary.reference, summary.options.paper_family ? "the paper's four baselines" : "all baselines shown");
+  if (has_accuracies(summary))
+    text += " A dataset counts as learned at a length where some encoding surely gets a twentieth of the way from guessing, or from the best "
+            "constant answer, to perfect; the others are shown, and kept out. For verdicts, accuracies are put on a scale from guessing (0) "
+            "to perfect (100).";
+  if (has_losses(summary)) text += " Whether anything was learned is not judged of losses, which are taken as they are.";
+  return text;
+}
+
+std::string units_in_words(const Summary& summary) {
+  std::set<std::string> metrics;
+  for (const Dataset& dataset : summary.datasets) metrics.insert(dataset.metric);
+  std::vector<std::string> units;
+  if (metrics.contains("token_accuracy")) units.push_back("accuracy in % of an answer's tokens, not chance-normalised");
+  if (metrics.contains("exact_match")) units.push_back("accuracy in % of whole answers, not chance-normalised");
+  if (metrics.contains("nll")) units.push_back("loss in nats per token, lower is better");
+  return fmt::format("{}", fmt::join(units, "; "));
+}
+
+std::string one_seed_in_words(const Summary& summary) {
+  const bool any = std::any_of(summary.overall.begin(), summary.overall.end(), [](const Overall& o) { return !o.leader.empty() && o.seeds.size() == 1; });
+  return any ? "With one seed, a verdict is about these trained models alone: training again with another seed may turn it round." : "";
 }
 
 std::string options_in_words(const Variants& variants) {
@@ -135,12 +166,12 @@ std::string terminal_table(const Summary& summary) {
       if (ranking.x == x) line("mean rank", [&](size_t e) { return fmt::format("{:.1f}", ranking.ranks[e].mean); });
     text += '\n';
   }
-  if (std::any_of(summary.datasets.begin(), summary.datasets.end(), [](const Dataset& d) { return !d.higher_better; }))
-    text += "losses are in nats per token: lower is better\n";
+  text += units_in_words(summary) + '\n';
   const bool unlearned =
       std::any_of(summary.overall.begin(), summary.overall.end(), [](const Overall& o) { return !o.not_learned.empty(); });
-  if (unlearned) text += "* not learned: no encoding beats guessing at this length; kept out of ranks and verdict\n";
+  if (unlearned) text += "* not learned: no encoding gets clearly beyond guessing at this length; kept out of ranks and verdict\n";
   for (const Overall& overall : summary.overall) text += printable(headline(overall, summary)) + '\n';
+  if (const std::string caveat = one_seed_in_words(summary); !caveat.empty()) text += caveat + '\n';
   for (const Variants& each : summary.variants) text += printable(options_in_words(each)) + '\n';
   for (const std::string& note : summary.notes) text += "Note: " + printable(note) + '\n';
   return text;

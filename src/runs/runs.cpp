@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <vector>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -26,6 +25,20 @@ std::vector<fs::path> sorted_folders(const fs::path& parent) {
 }
 
 }  // namespace
+
+std::vector<fs::path> runs_in(const fs::path& folder) {
+  if (!fs::is_directory(folder)) return {};
+  std::vector<fs::path> found = sorted_folders(folder);
+  std::erase_if(found, [](const fs::path& each) { return !fs::exists(each / "config.yaml"); });
+  return found;
+}
+
+void refuse_comparison(const fs::path& folder) {
+  for (const fs::path& parent : {folder / "runs", folder})
+    if (const std::vector<fs::path> runs = runs_in(parent); !runs.empty())
+      throw Error(fmt::format("{} holds {} run{}: give one of them, such as {}{}", folder.string(), runs.size(), runs.size() == 1 ? "" : "s",
+                              runs.front().string(), runs.size() == 1 ? "" : " or " + runs.back().string()));
+}
 
 bool is_finished(const fs::path& run_folder) { return fs::exists(run_folder / "run.json"); }
 

@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace darope {
 
@@ -15,6 +16,10 @@ struct RunFiles {
 
 bool is_finished(const std::filesystem::path& run_folder);
 RunFiles read_run_files(const std::filesystem::path& run_folder);
+
+std::vector<std::filesystem::path> runs_in(const std::filesystem::path& folder);   // those that have a config.yaml, by name
+// An Error that names some, where `folder` holds runs and one of them is asked for.
+void refuse_comparison(const std::filesystem::path& folder);
 
 // Every finished run of a comparison, by name: `comparison` is its folder, or a bundle of it. `unfinished` hears of the folders
 // that are still being written.

@@ -33,6 +33,8 @@ Values over_seeds(const Method& method) {
   return average;
 }
 
+constexpr double kLearnedShare = 0.05;   // of the way from what needs no learning to perfect
+
 bool tied(const Comparison& c, double margin) { return std::max(std::abs(c.interval.low), std::abs(c.interval.high)) <= margin; }
 
 bool significant(const Comparison& c) { return c.holm_ln_p < std::log(kAlpha); }
@@ -207,8 +209,9 @@ bool learned(const std::vector<Method>& methods, double chance, double best_cons
   check_input(methods, rule);
   if (!rule.higher_better) throw Error("whether a task was learned is asked of accuracies, where higher is better");
   const double floor = std::max(chance, best_constant), confidence = 1 - kAlpha / double(methods.size());
+  const double least = std::max(rule.margin, kLearnedShare * (1 - floor));
   return std::any_of(methods.begin(), methods.end(),
-                     [&](const Method& method) { return mean_interval(over_seeds(method), confidence).low > floor + rule.margin; });
+                     [&](const Method& method) { return mean_interval(over_seeds(method), confidence).low > floor + least; });
 }
 
 }  // namespace darope::stats

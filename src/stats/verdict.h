@@ -62,7 +62,9 @@ std::string in_words(const Comparison& comparison, const Rule& rule);   // one s
 std::vector<std::vector<size_t>> tied_groups(const std::vector<Method>& methods, const Rule& rule);
 
 // Whether any method gets clearly beyond what needs no learning: the larger of chance and the best constant answer. Clearly:
-// its whole interval, widened for the number of methods (Bonferroni), lies above that floor by more than the margin.
+// its whole interval, widened for the number of methods (Bonferroni), lies above that floor by more than the margin and by more
+// than a twentieth of the way from there to perfect. Less can be had without solving anything: whoever repeats the commonest
+// symbol of a long prompt beats guessing for certain, and by a few points.
 // A task nobody learned says nothing about how methods rank.
 bool learned(const std::vector<Method>& methods, double chance, double best_constant, const Rule& rule);
 

@@ -122,6 +122,8 @@ TEST(Config, WrongTypesNameKeyAndLine) {
 TEST(Config, UnknownAndDoubleKeys) {
   expect_contains(complaint("lr: 1"), "x.yaml:1: unknown setting 'lr'; did you mean 'optim.lr'?");
   expect_contains(complaint("", {"optim.lrr=1"}), "did you mean 'optim.lr'?");
+  EXPECT_EQ(complaint("colour: red"), "x.yaml:1: unknown setting 'colour'. Known: name, steps, compile, note, sources, lengths, optim.*, checkpoint.*, seed");
+  EXPECT_EQ(complaint("optim: {momentum: 1}"), "x.yaml:1: unknown setting 'optim.momentum'. Known: optim.lr, optim.warmup, optim.clip");
   expect_contains(complaint("", {"optim=1"}), "'optim' is a section");
   expect_contains(complaint("", {"--compile"}), "'compile' needs a value");
   expect_contains(complaint("", {"steps=1", "--steps=2"}), "'steps' is set twice");

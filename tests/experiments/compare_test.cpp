@@ -76,7 +76,28 @@ TEST(Compare, RunsShareAllButTheEncodingAndFinishedOnesAreLeftAlone) {
   for (size_t i = 0; i < plan.size(); ++i) EXPECT_EQ(std::filesystem::last_write_time(std::filesystem::path(plan[i].dump_dir) / "run.json"), times[i]);
   CompareConfig other = config;
   other.optim.lr = 0.5;
-  expect_contains(error_of([&] { make_plan(other); }), "belongs to another run (optim.lr");
+  expect_contains(error_of([&] { check_folder(make_plan(other)); }), "belongs to another comparison (of parity-darope-s5, optim.lr was");
+}
+
+TEST(Compare, AFolderTakesMoreOfItsOwnAndNothingElse) {
+  const Scratch out;
+  CompareConfig first = tiny(out.path());
+  first.encodings = {"nope"}, first.seeds = 1;
+  check_folder(make_plan(first));                                           // nothing is there yet
+  run_plan(make_plan(first), first);
+  const auto refusal = [&](auto change) {
+    CompareConfig config = first;
+    change(config);
+    return error_of([&] { check_folder(make_plan(config)); });
+  };
+  EXPECT_EQ(refusal([](CompareConfig& c) { c.seeds = 2; }), "");
+  EXPECT_EQ(refusal([](CompareConfig& c) { c.seed = 7; }), "");
+  EXPECT_EQ(refusal([](CompareConfig& c) { c.encodings = {"rope"}; }), "");
+  EXPECT_EQ(refusal([](CompareConfig& c) { c.tasks.push_back("even_pairs"); }), "");
+  EXPECT_EQ(refusal([](CompareConfig& c) { c.jobs = 1, c.threads = 2; }), "");
+  // Runs of their own names would not meet those that are there, and still join their report.
+  expect_contains(refusal([](CompareConfig& c) { c.tasks = {"even_pairs"}; }), "holds runs on parity, this one is on even_pairs; choose another folder with --out");
+  expect_contains(refusal([](CompareConfig& c) { c.encodings = {"rope"}, c.steps = 4; }), "(of parity-nope-s5, steps was 3 and is now 4)");
 }
 
 TEST(Compare, SharesCoverThePlanOnce) {

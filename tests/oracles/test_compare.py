@@ -1,8 +1,11 @@
 """darope compare and report from the outside: files of one's own, plans, shards, bundles, and everything that is refused."""
 
+import html
 import json
 import os
 import pathlib
+import re
+import shlex
 import subprocess
 
 import numpy
@@ -14,6 +17,12 @@ QUICK = str(ROOT / "configs" / "quick" / "quickstart.yaml")
 # A comparison of seconds: what it finds means nothing, but every part of it runs.
 SMALL = ["steps=4", "model.dim=16", "model.n_layers=1", "model.n_heads=2", "data.test_examples=8"]
 TASK = [QUICK, "--encodings", "nope,darope", "--seeds", "1", *SMALL, "tasks=parity", "data.free_running=4"]
+
+
+def task_but(*settings):
+    """TASK with other settings."""
+    keys = {setting.partition("=")[0] for setting in settings}
+    return [each for each in TASK if each.partition("=")[0] not in keys] + list(settings)
 
 
 def run(*arguments, cwd):
@@ -131,6 +140,8 @@ BAD = {
     "an empty file": (["--data", "empty.txt"], ["empty.txt is empty"]),
     "a file that is not there": (["--data", "nowhere.txt"], ["nowhere.txt", "no such file"]),
     "a file of no known kind": (["--data", "own.csv"], ["own.csv", ".jsonl"]),
+    "a data file for a config": (["tiny.txt"], ["tiny.txt is no config", "darope compare --data tiny.txt"]),
+    "a far-off encoding": ([QUICK, "--encodings", "absolute"], ["unknown encoding 'absolute'. Known: nope, rope"]),
     "no config and no data": ([], ["CONFIG", "--data"]),
     "a shard beyond the last": ([*TASK, "--shard", "2/2"], ["--shard 2/2", "0 to N - 1"]),
     "a shard in words": ([*TASK, "--shard", "first"], ["--shard first", "i/N"]),
@@ -150,10 +161,86 @@ def test_bad_input(tmp_path, arguments, words):
         assert word in sentence
 
 
+def test_another_file_is_another_comparison(tmp_path):
+    text_file(tmp_path, "a.txt"), text_file(tmp_path, "b.txt")
+    rest = ["--out", "mine", "--encodings", "nope", "--seeds", "1", *SMALL]
+    done("compare", "--data", "a.txt", *rest, cwd=tmp_path)
+    assert "mine belongs to another comparison: it holds runs on a, this one is on b" in refused("compare", "--data", "b.txt", *rest, cwd=tmp_path)
+
+
+def test_more_seeds_encodings_and_tasks_join_a_folder(tmp_path):
+    small = [QUICK, *SMALL, "data.free_running=0", "--out", "mine"]
+    done("compare", *small, "tasks=parity", "--encodings", "nope", "--seeds", "1", cwd=tmp_path)
+    first = (tmp_path / "mine" / "runs" / "parity-nope-s0" / "run.json").stat().st_mtime_ns
+    done("compare", *small, "tasks=parity", "--encodings", "rope", "--seeds", "2", cwd=tmp_path)
+    done("compare", *small, "tasks=parity,even_pairs", "--encodings", "nope", "--seeds", "1", cwd=tmp_path)
+    results = json.loads((tmp_path / "mine" / "results.json").read_text())
+    assert results["encodings"] == ["nope", "rope"] and results["seeds"] == [0, 1] and len(results["datasets"]) == 2
+    assert (tmp_path / "mine" / "runs" / "parity-nope-s0" / "run.json").stat().st_mtime_ns == first
+
+
+def test_a_dry_run_says_what_would_be_refused(tmp_path):
+    done("compare", *TASK, "--out", "mine", cwd=tmp_path)
+    before = sorted(tmp_path.rglob("*"))
+    plan = done("compare", *task_but("steps=8"), "--out", "mine", "--dry-run", cwd=tmp_path).splitlines()
+    assert plan[-2].startswith("2 runs, 0 of them finished.") and "steps was 4 and is now 8" in plan[-1] and "would be refused" in plan[-1]
+    assert done("compare", *TASK, "--out", "mine", "--dry-run", cwd=tmp_path).splitlines()[-1].startswith("2 runs, 2 of them finished.")
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_one_seed_says_so_in_the_terminal(tmp_path):
+    text_file(tmp_path)
+    rest = ["--data", "own.txt", "--encodings", "nope,rope", *SMALL]
+    assert "With one seed, a verdict is about these trained models alone" in done("compare", *rest, "--seeds", "1", cwd=tmp_path)
+    assert "With one seed" not in done("compare", *rest, "--seeds", "2", cwd=tmp_path)
+
+
+def test_a_comparison_where_one_run_is_asked_for(tmp_path):
+    done("compare", *TASK, "--out", "mine", cwd=tmp_path)
+    for verb in (["eval"], ["generate", "--prompt", "x"], ["ckpt", "list"]):
+        for folder in ("mine", "mine/runs"):
+            assert f"{folder} holds 2 runs: give one of them, such as mine/runs/parity-darope-s0 or mine/runs/parity-nope-s0" in refused(*verb, folder, cwd=tmp_path)
+    assert "not a run's folder" in refused("eval", "nowhere", cwd=tmp_path)
+
+
+def test_an_encoding_that_the_weights_do_not_fit(tmp_path):
+    done("compare", *TASK, "--out", "mine", cwd=tmp_path)
+    for other in ("yarn", "cope"):
+        sentence = refused("eval", "mine/runs/parity-darope-s0", "--encoding", other, cwd=tmp_path)
+        assert f"--encoding {other} does not fit the weights of mine/runs/parity-darope-s0, trained with darope" in sentence
+        assert "(nope, rope, hope, yarn)" in sentence
+    assert "does not fit" in refused("eval", "mine/runs/parity-nope-s0", "--encoding", "darope", cwd=tmp_path)
+    done("eval", "mine/runs/parity-darope-s0", "--encoding", "darope:base=50", cwd=tmp_path)
+    done("eval", "mine/runs/parity-nope-s0", "--encoding", "yarn:factor=2", cwd=tmp_path)
+
+
+def test_a_stranger_trains_a_run_again_from_the_page_alone(tmp_path):
+    """The page's config and command, in a folder with nothing but the file that was compared on."""
+    (tmp_path / "author").mkdir(), (tmp_path / "stranger").mkdir()
+    text_file(tmp_path / "author")
+    done("compare", "--data", tmp_path / "author" / "own.txt", "--encodings", "nope,rope:base=50", "--seeds", "2", "--out", "mine", *SMALL, cwd=tmp_path / "author")
+    page = (tmp_path / "author" / "mine" / "report.html").read_text()
+    (tmp_path / "stranger" / "own.yaml").write_text(html.unescape(re.search(r"<pre>(.*?)</pre>", page, re.S)[1]))
+    text_file(tmp_path / "stranger")
+    commands = [html.unescape(each) for each in re.findall(r"<code class='command'>(.*?)</code>", page)]
+    (command,) = [each for each in commands if "model.encoding=rope:base=50" in each and "seed=1" in each]
+    assert len(commands) == 4 and str(tmp_path) not in "".join(commands)
+    program, *arguments = shlex.split(command)
+    assert program == "darope"
+    done(*arguments, cwd=tmp_path / "stranger")
+    runs = tmp_path / "author" / "mine" / "runs" / "own-rope_base_50-s1", tmp_path / "stranger" / "again"
+    facts = [json.loads((run / "run.json").read_text()) for run in runs]
+    for key in ("encoding", "seed", "shared_init", "data_order", "tokens"):
+        assert facts[0][key] == facts[1][key]
+    assert (runs[0] / "results.jsonl").read_text() == (runs[1] / "results.jsonl").read_text()
+
+
 def test_a_folder_of_another_comparison_is_left_alone(tmp_path):
     done("compare", *TASK, "--out", "mine", cwd=tmp_path)
     sentence = refused("compare", *TASK, "--out", "mine", "optim.lr=0.5", cwd=tmp_path)
-    assert "belongs to another run" in sentence and "optim.lr" in sentence
+    assert "mine belongs to another comparison" in sentence and "optim.lr" in sentence and "--out" in sentence
+    for other in ("tasks=even_pairs", "seed=5"), ("steps=5", "seed=5"):                # runs of names that are not there yet
+        assert "mine belongs to another comparison" in refused("compare", *task_but(*other), "--out", "mine", cwd=tmp_path)
     assert "did you mean 'darope'" in refused("report", "mine", "--reference", "drope", cwd=tmp_path)
     assert "holds no comparison" in refused("report", ".", cwd=tmp_path)
     assert "--out DIR" in refused("report", "mine/report.html", cwd=tmp_path)

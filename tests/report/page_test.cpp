@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "planted.h"
 #include "report/report.h"
 #include "report/results.h"
@@ -17,22 +19,25 @@ TEST(Report, WritesThePageAndTheResults) {
         "<h2>Cost</h2>", "<h2>What was run</h2>", "At this size", "riddle", "not learned", "Content-Security-Policy"})
     expect_contains(page, part);
   EXPECT_LT(page.find("<h2>Verdict"), page.find("<h2>Ranking"));
-  expect_contains(page, "darope train &#39;" + (c.folder("copy", "hope", 1) / "config.yaml").string() + "&#39; dump_dir=again");
+  expect_contains(page, "Scores: accuracy in % of an answer's tokens, not chance-normalised.");
+  expect_contains(page, "Points are of chance-normalised accuracy");
   const Json results = parse_json(read_file(c.path() / "results.json"), "results.json");
-  EXPECT_EQ(results["schema"], 1);
+  EXPECT_EQ(results["schema"], 2);
   EXPECT_EQ(results["overall"][0]["not_learned"][0], "riddle");
+  EXPECT_EQ(results["datasets"][0]["lengths"][0]["learned"], true);
+  EXPECT_EQ(results["datasets"][1]["lengths"][0]["learned"], false);
   EXPECT_EQ(results["datasets"][0]["lengths"][0]["comparisons"][1]["outcome"], "better");
   EXPECT_EQ(results["runs"].size(), 16u);
   expect_contains(results["caveat"], "not whether retraining would give the same order");
 }
 
-// Losses as the paper's music has them: two close together, one significantly ahead, one off the axis.
+// Losses as the paper's music has them: one surely behind and yet within the margin, one ahead beyond it, one off the axis.
 TEST(Report, LossesAreBarsBesideThePapersNumbers) {
   const auto loss = [](const std::string& encoding, int64_t, double, int64_t i) {
     const double level = 0.45 + 0.05 * double(i % 5);
     if (encoding == "nope") return level + 0.71;
     if (encoding == "hope") return level + 0.004 + 0.001 * double(i % 3);
-    return encoding == "pope" ? level - 0.004 + 0.001 * double(i % 3) : level;
+    return encoding == "pope" ? level - 0.024 + 0.001 * double(i % 3) : level;
   };
   const Comparison c;
   for (const std::string& encoding : kEncodings)
@@ -46,14 +51,53 @@ TEST(Report, LossesAreBarsBesideThePapersNumbers) {
   expect_contains(row("nope"), "class='clipped'");
   expect_contains(row("nope"), "1.2600");
   expect_contains(row("nope"), "▼***");
-  expect_contains(row("hope"), "▼***");
+  expect_contains(row("hope"), " =</span>");                // what the tables say of it
   expect_contains(row("pope"), "▲***");
   EXPECT_EQ(row("darope").find("▼"), std::string::npos);
   EXPECT_EQ(row("hope").find("clipped"), std::string::npos);
+  expect_contains(bars, "= tied (the difference lies within the margin, however sure it is)");
   const std::string beside = page.substr(page.find("<h2>Beside the paper"), 3000);
   expect_contains(beside, "0.4547");           // figure seqmodel, DaRoPE on JSB
   expect_contains(beside, "1.1634");
   expect_contains(beside, "+0.0953");          // 0.55 here
+}
+
+// A loss has no floor in the runs' files, so nothing is said of what was learned.
+TEST(Report, LossesAreNotCalledLearned) {
+  const Comparison c;
+  for (const char* dataset : {"jsb", "maestro"})
+    for (const std::string& encoding : kEncodings)
+      for (int64_t seed = 0; seed < 2; ++seed) c.add(dataset, encoding, seed, "nll", {1}, planted);
+  const Summary s = write_report(c.path(), {c.path()});
+  const std::string page = read_file(c.path() / "report.html");
+  expect_contains(page, "This is over 2 datasets together");
+  expect_contains(page, "all datasets together</h3>");
+  expect_contains(page, "Whether anything was learned is not judged of losses");
+  EXPECT_EQ(page.find("learned dataset"), std::string::npos);
+  EXPECT_TRUE(parse_json(read_file(c.path() / "results.json"), "results.json")["datasets"][0]["lengths"][0]["learned"].is_null());
+  expect_contains(results_csv(s), ",,,,,,,,tied\r\n");
+}
+
+// The commands need the page and the data alone: not the folders of whoever made it.
+TEST(Report, EveryRunCanBeTrainedAgainFromThePage) {
+  const Comparison c;
+  plant(c, "copy");
+  const auto config = [&](const std::string& encoding, int64_t seed, const std::string& data) {
+    write_file(c.folder("copy", encoding, seed) / "config.yaml",
+               fmt::format("name: copy-{0}\ndump_dir: \"/home/author/runs/copy-{0}\"\nseed: {1}\nmodel:\n  encoding: {0}\n  seed: {1}\ndata:\n{2}", encoding, seed, data));
+  };
+  for (const std::string& encoding : kEncodings)
+    for (int64_t seed = 0; seed < 2; ++seed) config(encoding, seed, "  task: copy\n  root_dir: \"\"\n");
+  config("pope", 1, "  task: \"\"\n  root_dir: \"/home/author/data/my music/\"\n");
+  config("hope", 1, "  task: copy\n  $(rm -rf ~): 1\n");
+  write_report(c.path(), {c.path()});
+  const std::string page = read_file(c.path() / "report.html");
+  expect_contains(page, "<summary>copy.yaml: the config on copy (darope, seed 0)</summary>");
+  expect_contains(page, ">darope train copy.yaml dump_dir=again<");
+  expect_contains(page, ">darope train copy.yaml model.encoding=nope model.seed=1 seed=1 dump_dir=again<");
+  expect_contains(page, ">darope train copy.yaml &#39;data.root_dir=data/my music&#39; data.task= model.encoding=pope");
+  expect_contains(page, "&#39;data.$(rm -rf ~)=1&#39;");
+  EXPECT_EQ(page.find("train /home"), std::string::npos);
 }
 
 TEST(Report, ThePapersAccountStandsBesideItsWholeSuite) {
@@ -111,8 +155,13 @@ TEST(Report, OneEncodingOrOneSeedStillMakesAPage) {
   EXPECT_EQ(s.reference, "nope");
   expect_contains(terminal_table(s), "fewer than two encodings can be compared");
   c.add("copy", "hope", 0, "token_accuracy", {1}, planted);
-  write_report(c.path(), {c.path()});
+  const std::string caveat = "With one seed, a verdict is about these trained models alone";
+  expect_contains(terminal_table(write_report(c.path(), {c.path()})), caveat);
+  expect_contains(read_file(c.path() / "report.html"), caveat);
   expect_contains(read_file(c.path() / "report.html"), "better than nope");
+  const Comparison two;
+  plant(two, "copy");
+  EXPECT_EQ(terminal_table(write_report(two.path(), {two.path()})).find("With one seed"), std::string::npos);
 }
 
 TEST(Words, SayWhoLeadsAndWhatIsOpen) {
@@ -129,6 +178,14 @@ TEST(Words, SayWhoLeadsAndWhatIsOpen) {
   Summary large = s;
   large.parameters = 1'000'000'000;
   EXPECT_EQ(terminal_table(large).find("this size"), std::string::npos);
+}
+
+TEST(Words, SayWhereOneDatasetAloneWasLearned) {
+  const Comparison c;
+  plant(c, "copy");
+  EXPECT_EQ(terminal_table(summarise(gather({c.path()}), {})).find("alone"), std::string::npos);
+  plant(c, "riddle", guessing);
+  expect_contains(terminal_table(summarise(gather({c.path()}), {})), "This is on copy alone, the only dataset learned there.");
 }
 
 TEST(Words, SayHowFarTheModelsOfDatasetsDiffer) {

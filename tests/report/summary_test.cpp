@@ -82,6 +82,20 @@ TEST(Summary, OverallVerdictPoolsLearnedDatasets) {
   EXPECT_EQ(against(in_domain.comparisons, "hope").outcome, Outcome::tied);
 }
 
+// Surely beyond chance at the longer test, and still nothing to rank: a dataset is learned at one length and not at another.
+TEST(Summary, LearnedIsAskedOfEachLength) {
+  const Comparison c;
+  plant(c, "copy", [](const std::string& e, int64_t s, double x, int64_t i) { return x == 1 ? planted(e, s, x, i) : 0.515 + 0.001 * double(i % 3); });
+  plant(c, "sort");
+  const Summary s = summarise(gather({c.path()}), {});
+  EXPECT_TRUE(s.datasets.at(0).at(1)->learned);
+  EXPECT_FALSE(s.datasets.at(0).at(2)->learned);
+  EXPECT_EQ(s.overall.at(0).datasets, (std::vector<std::string>{"copy", "sort"}));
+  EXPECT_EQ(s.overall.at(1).datasets, std::vector<std::string>{"sort"});
+  EXPECT_EQ(s.overall.at(1).not_learned, std::vector<std::string>{"copy"});
+  EXPECT_EQ(s.rankings.at(1).datasets, std::vector<std::string>{"sort"});
+}
+
 TEST(Summary, AggregatesRanksAndSpreads) {
   const Comparison c;
   plant(c, "copy");

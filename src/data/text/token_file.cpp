@@ -138,14 +138,19 @@ TokenSource parse_bin(std::shared_ptr<const void> owner, std::span<const std::by
   return {name, std::move(owner), bytes, 2, false};
 }
 
+bool is_token_file(const std::filesystem::path& path) {
+  const std::string name = path.string();
+  const auto known = {".bin", ".npy", ".txt", ".jsonl", ".jsonl.gz", ".jsonl.zst"};
+  return std::any_of(known.begin(), known.end(), [&](const char* end) { return name.ends_with(end); });
+}
+
 TokenSource open_tokens(const std::filesystem::path& path, std::optional<int64_t> vocabulary) {
   const std::string name = path.string();
   if (vocabulary && *vocabulary < 1) throw Error(fmt::format("{}: a vocabulary has at least 1 id, not {}", name, *vocabulary));
   const bool text = name.ends_with(".txt"), ids = name.ends_with(".bin") || name.ends_with(".npy");
-  const bool documents = name.ends_with(".jsonl") || name.ends_with(".jsonl.gz") || name.ends_with(".jsonl.zst");
-  if (!text && !documents && !ids)
+  if (!is_token_file(path))
     throw Error(name + " has a name that says no kind of tokens: .bin, .npy, .txt, .jsonl, .jsonl.gz or .jsonl.zst");
-  TokenSource source = text ? bytes_as_tokens(path) : documents ? documents_as_tokens(path) : ids_as_tokens(path);
+  TokenSource source = text ? bytes_as_tokens(path) : ids ? ids_as_tokens(path) : documents_as_tokens(path);
   if (!vocabulary) vocabulary = ids ? vocabulary_beside(path) : kByteVocabulary;
   source.set_vocabulary(vocabulary ? *vocabulary : source.largest_id() + 1);
   return source;

@@ -47,6 +47,7 @@ class TokenSource {
 //   .txt .jsonl .jsonl.gz .jsonl.zst      bytes (above); each line of .jsonl is an object with `text` or `content`
 // The vocabulary is the one given, else that of bytes, or for .bin and .npy "vocab_size" of a meta.json beside the file,
 // else the largest id + 1, which takes a pass over the file.
+bool is_token_file(const std::filesystem::path& path);      // one of these names; whether it is there is not asked
 TokenSource open_tokens(const std::filesystem::path& path, std::optional<int64_t> vocabulary = std::nullopt);
 
 // The same from bytes that live in `owner`, with any vocabulary; `name` stands in the messages.

@@ -28,15 +28,13 @@ Axis axis_of(const AtLength& at) {
   return {std::max(0.0, axis.low - 0.5 * room), axis.high + 0.05 * room};
 }
 
-// Seen from the baseline, as in the matrix: ▲ better than the reference, ▼ worse; more stars for a smaller Holm p.
+// The sign that the tables have, and how sure it is: more stars for a smaller Holm p.
 std::string mark(const AtLength& at, const std::string& encoding) {
-  for (const stats::Comparison& c : at.comparisons) {
-    if (c.second != encoding) continue;
-    std::string stars;
-    for (const double p : {0.05, 0.01, 0.001}) stars += c.holm_ln_p < std::log(p) ? "*" : "";
-    return stars.empty() ? "" : (c.test.mean > 0 ? "▼" : "▲") + stars;
-  }
-  return "";
+  std::string text = sign_against_reference(at, encoding);
+  for (const stats::Comparison& c : at.comparisons)
+    if (c.second == encoding && (c.outcome == stats::Outcome::better || c.outcome == stats::Outcome::worse))
+      for (const double p : {0.05, 0.01, 0.001}) text += c.holm_ln_p < std::log(p) ? "*" : "";
+  return text;
 }
 
 std::string bar(const Summary& summary, const AtLength& at, const Axis& axis, size_t e) {
@@ -81,8 +79,9 @@ std::string losses_section(const Summary& summary, const Gathered&) {
   }
   if (blocks.empty()) return "";
   return fmt::format(
-             "<p>Test loss in nats per token ± its 95 % within-example half-width (Cousineau-Morey). Against {}, by Holm-adjusted p: "
-             "▲ better, ▼ worse, * below 0.05, ** 0.01, *** 0.001. A bar with a ragged end goes on beyond the axis. "
+             "<p>Test loss in nats per token ± its 95 % within-example half-width (Cousineau-Morey). Against {}, as in the tables: ▲ better, "
+             "▼ worse, = tied (the difference lies within the margin, however sure it is), ? undecided. Stars behind ▲ and ▼ give the "
+             "Holm-adjusted p: * below 0.05, ** 0.01, *** 0.001. A bar with a ragged end goes on beyond the axis. "
              "All encodings share a dataset's hyperparameters, which were not re-tuned for any of them.</p>",
              escape(summary.reference)) + blocks;
 }

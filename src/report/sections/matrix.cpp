@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "report/sections/sections.h"
+#include "report/words.h"
 
 namespace darope::report {
 namespace {
@@ -30,20 +31,6 @@ bool is_best(const Dataset& dataset, const AtLength& at, const Cell& cell) {
   return std::none_of(at.cells.begin(), at.cells.end(), [&](const Cell& other) {
     return other.mean && (dataset.higher_better ? *other.mean > *cell.mean : *other.mean < *cell.mean);
   });
-}
-
-std::string sign_against_reference(const AtLength& at, const std::string& encoding) {
-  if (!at.learned) return "";
-  for (const stats::Comparison& c : at.comparisons) {
-    if (c.second != encoding) continue;
-    switch (c.outcome) {   // seen from the baseline
-      case stats::Outcome::better: return "▼";
-      case stats::Outcome::worse: return "▲";
-      case stats::Outcome::tied: return "=";
-      case stats::Outcome::undecided: return "?";
-    }
-  }
-  return "";
 }
 
 std::string hover(const Dataset& dataset, const AtLength& at, const Cell& cell) {
@@ -96,14 +83,11 @@ std::string dataset_row(const Dataset& dataset, const AtLength& at) {
 }  // namespace
 
 std::string matrix_section(const Summary& summary, const Gathered&) {
-  const auto accuracies = std::count_if(summary.datasets.begin(), summary.datasets.end(), [](const Dataset& d) { return d.higher_better; });
-  const char* unit = accuracies == std::ssize(summary.datasets) ? "accuracy in %" : accuracies == 0 ? "loss in nats, lower is better" : "accuracy in %, or loss in nats";
   std::string html = fmt::format(
-      "<p>Mean score over seeds ({}) ± the 95 % within-example half-width, and the SD over seeds; the best of a row is "
-      "underlined. "
+      "<p>Scores: {}. Mean over seeds ± the 95 % within-example half-width, and the SD over seeds; the best of a row is underlined. "
       "Beside it, against {}: ▲ better, ▼ worse, = tied, ? undecided. "
       "Hover a cell for its seeds, the mean over tokens, exact match and more.</p>",
-      unit, escape(summary.reference));
+      units_in_words(summary), escape(summary.reference));
   for (size_t i = 0; i < summary.lengths.size(); ++i) {
     std::string head = heading_cell("dataset"), rows;
     for (size_t e = 0; e < summary.encodings.size(); ++e) head += heading_cell(escape(summary.encodings[e]), of_encoding(e));

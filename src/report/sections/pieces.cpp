@@ -77,6 +77,20 @@ std::string outcome_badge(stats::Outcome outcome) {
   return fmt::format("<span class='badge {0}'>{1} {0}</span>", stats::name_of(outcome), sign);
 }
 
+std::string sign_against_reference(const AtLength& at, const std::string& encoding) {
+  if (!at.learned) return "";
+  for (const stats::Comparison& c : at.comparisons) {
+    if (c.second != encoding) continue;
+    switch (c.outcome) {   // seen from the baseline
+      case stats::Outcome::better: return "▼";
+      case stats::Outcome::worse: return "▲";
+      case stats::Outcome::tied: return "=";
+      case stats::Outcome::undecided: return "?";
+    }
+  }
+  return "";
+}
+
 std::string with_spread(const std::optional<double>& mean, const std::optional<double>& spread, bool higher_better) {
   return score_text(mean, higher_better) + (mean && spread ? fmt::format(" <small>± {}</small>", score_text(*spread, higher_better)) : "");
 }

@@ -1,29 +1,99 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
+#include <map>
 #include <set>
+#include <sstream>
 
+#include "base/json.h"
 #include "report/sections/sections.h"
 #include "report/words.h"
 
 namespace darope::report {
 namespace {
 
-std::string shell_quoted(const std::string& text) {
+// As it may stand in a shell: names come from files of strangers.
+std::string shell_word(const std::string& text) {
+  const auto harmless = [](unsigned char c) { return std::isalnum(c) || std::string_view("_-./:=,").find(char(c)) != std::string_view::npos; };
+  if (!text.empty() && std::all_of(text.begin(), text.end(), harmless)) return text;
   std::string safe = "'";
   for (const char c : text) safe += c == '\'' ? "'\\''" : std::string(1, c);
   return safe + "'";
 }
 
-// A run's config.yaml holds all of its settings: its dataset, encoding and seed too.
-std::string command(const Run& run) {
-  if (!run.bundled) return fmt::format("darope train {} dump_dir=again", shell_quoted((run.folder / "config.yaml").string()));
-  const std::filesystem::path bundle = run.folder.parent_path().parent_path();
-  return fmt::format("tar -xf {0} runs/{1} && darope train runs/{1}/config.yaml dump_dir=again", shell_quoted(bundle.string()),
-                     run.folder.filename().string());
+std::string config_name(const std::string& dataset) {
+  std::string name = dataset + ".yaml";
+  std::replace(name.begin(), name.end(), '/', '_');
+  return name;
 }
 
-std::string run_row(const Run& run, const Summary& summary) {
+// Settings by their whole names, from a config.yaml as runs write it: one on a line, sections by two spaces.
+std::map<std::string, std::string> settings_of(const std::string& yaml) {
+  std::map<std::string, std::string> settings;
+  std::vector<std::string> sections;
+  std::istringstream lines(yaml);
+  for (std::string line; std::getline(lines, line);) {
+    const size_t indent = line.find_first_not_of(' '), colon = line.find(": ");
+    if (indent == std::string::npos) continue;
+    sections.resize(std::min(sections.size(), indent / 2));
+    if (line.ends_with(':')) sections.push_back(line.substr(indent, line.size() - indent - 1) + ".");
+    if (colon == std::string::npos) continue;
+    const Json value = Json::parse(line.substr(colon + 2), nullptr, false);
+    settings[fmt::format("{}{}", fmt::join(sections, ""), line.substr(indent, colon - indent))] =
+        value.is_string() ? value.get<std::string>() : line.substr(colon + 2);
+  }
+  return settings;
+}
+
+// The run whose config stands on the page for all of its dataset.
+const Run* shown_for(const std::string& dataset, const Gathered& all) {
+  const auto run = std::find_if(all.runs.begin(), all.runs.end(), [&](const Run& r) { return r.dataset == dataset && !r.config.empty(); });
+  return run == all.runs.end() ? nullptr : &*run;
+}
+
+// What a reader's own copy of the data would be called, where the dataset is not a task.
+std::string own_copy(const std::string& key, const std::string& path) {
+  const std::filesystem::path whole = path, name = whole.has_filename() ? whole.filename() : whole.parent_path().filename();
+  return key == "data.root_dir" ? "data/" + name.string() : name.string();
+}
+
+// Trains the run again from what the page holds: the config shown for its dataset, and what this run has otherwise. Where things
+// lie and how often a run saves is the reader's own business.
+std::string command(const Run& run, const Gathered& all) {
+  const Run* shown = shown_for(run.dataset, all);
+  if (!shown || run.config.empty()) return "–";
+  const auto ours = settings_of(run.config), theirs = settings_of(shown->config);
+  std::string text = "darope train " + shell_word(config_name(run.dataset));
+  for (const auto& [key, value] : ours) {
+    const bool data = key == "data.root_dir" || key == "data.path", same = theirs.contains(key) && theirs.at(key) == value;
+    const bool own = key == "name" || key == "dump_dir" || key == "threads" || key.starts_with("checkpoint.") || key.starts_with("logging.");
+    if (data && !value.empty()) text += " " + shell_word(key + "=" + own_copy(key, value));
+    else if (!data && !own && !same) text += " " + shell_word(key + "=" + value);
+  }
+  return text + " dump_dir=again";
+}
+
+// What the commands need beside the configs.
+std::string needs(const Gathered& all) {
+  std::vector<std::string> folders, files;
+  for (const std::string& dataset : all.datasets)
+    if (const Run* run = shown_for(dataset, all))
+      for (const auto& [key, value] : settings_of(run->config)) {
+        if (value.empty()) continue;
+        if (key == "data.root_dir") folders.push_back(own_copy(key, value));
+        if (key == "data.path") files.push_back(own_copy(key, value));
+      }
+  std::string text;
+  if (!folders.empty())
+    text += fmt::format(" <code>darope data prepare KIND SOURCE --out FOLDER</code> makes {}: docs/data.md has the kinds and where their "
+                        "sources come from.", escape(and_list(folders)));
+  if (!files.empty()) text += fmt::format(" To be there beside it: {}, what was compared on.", escape(and_list(files)));
+  return text;
+}
+
+std::string run_row(const Run& run, const Summary& summary, const Gathered& all) {
   const auto hash = [](const std::string& text) {
     return fmt::format("<td title='{}'><code>{}</code></td>", escape(text), escape(text.substr(0, 10)));
   };
@@ -32,7 +102,7 @@ std::string run_row(const Run& run, const Summary& summary) {
       of_encoding(index_of(summary, run.encoding)), escape(run.dataset), escape(run.typed),
       number_cell(fmt::to_string(run.seed), double(run.seed)), run.diverged ? "<span class='badge worse'>▼ diverged</span>" : "finished",
       number_cell(fmt::to_string(run.steps), double(run.steps)), number_cell(count_text(double(run.tokens)), double(run.tokens)),
-      hash(run.shared_init), hash(run.data_order), hash(run.config_without_encoding), escape(command(run)));
+      hash(run.shared_init), hash(run.data_order), hash(run.config_without_encoding), escape(command(run, all)));
 }
 
 std::string facts(const Gathered& all) {
@@ -63,13 +133,10 @@ std::string differing_options(const Summary& summary) {
 
 std::string configs(const Gathered& all) {
   std::string html;
-  for (const std::string& dataset : all.datasets) {
-    const auto run =
-        std::find_if(all.runs.begin(), all.runs.end(), [&](const Run& r) { return r.dataset == dataset && !r.config.empty(); });
-    if (run != all.runs.end())
-      html += fmt::format("<details><summary>Config on {} ({}, seed {})</summary><pre>{}</pre></details>", escape(dataset),
-                          escape(run->typed), run->seed, escape(run->config));
-  }
+  for (const std::string& dataset : all.datasets)
+    if (const Run* run = shown_for(dataset, all))
+      html += fmt::format("<details><summary>{}: the config on {} ({}, seed {})</summary><pre>{}</pre></details>", escape(config_name(dataset)),
+                          escape(dataset), escape(run->typed), run->seed, escape(run->config));
   return html;
 }
 
@@ -77,7 +144,7 @@ std::string configs(const Gathered& all) {
 
 std::string provenance_section(const Summary& summary, const Gathered& all) {
   std::string rows;
-  for (const Run& run : all.runs) rows += run_row(run, summary);
+  for (const Run& run : all.runs) rows += run_row(run, summary, all);
   std::string head;
   for (const char* title :
        {"dataset", "encoding", "seed", "status", "steps", "tokens", "shared init", "data order", "config", "how to reproduce it"})
@@ -87,7 +154,9 @@ std::string provenance_section(const Summary& summary, const Gathered& all) {
          "but the encoding: their hashes are equal, or there would be no report. Hover a hash for all of it.</p>" +
          differing_options(summary) +
          configs(all) +
-         fmt::format("<details><summary>All {} runs, and how to reproduce each</summary>{}</details>", all.runs.size(), table(head, rows));
+         fmt::format("<details><summary>All {} runs, and how to reproduce each</summary><p>Save the config of the dataset, above, under its "
+                     "name; the command then trains the run again, into the folder <code>again</code>.{} The same data give the same hash of "
+                     "the data order in its run.json.</p>{}</details>", all.runs.size(), needs(all), table(head, rows));
 }
 
 }  // namespace darope::report

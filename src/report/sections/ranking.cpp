@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "report/sections/sections.h"
+#include "report/words.h"
 
 namespace darope::report {
 namespace {
@@ -59,7 +60,8 @@ std::string gap_table(const Summary& summary, double x) {
 }  // namespace
 
 std::string ranking_section(const Summary& summary, const Gathered&) {
-  std::string html = "<p>Mean rank over learned datasets that have every encoding (1 is best) ± its standard error across them. ";
+  std::string html = fmt::format("<p>Mean rank over {}datasets that have every encoding (1 is best) ± its standard error across them. ",
+                                 has_accuracies(summary) ? "learned " : "");
   if (!summary.aggregates.empty())
     html += "Then chance-normalised accuracy in % (0 is guessing, 100 is perfect): a plain mean over as many datasets as stand in brackets, "
             "learned or not, ± the spread that seeds give it. ";

@@ -32,6 +32,7 @@ std::string per_length(const Summary& summary, size_t length, const std::string&
 std::string of_encoding(size_t encoding);                                                        // attribute: hidden with its series
 size_t index_of(const Summary& summary, const std::string& encoding);
 std::string outcome_badge(stats::Outcome outcome);
+std::string sign_against_reference(const AtLength& at, const std::string& encoding);             // ▲ where the encoding is better; "" if not compared
 std::string with_spread(const std::optional<double>& mean, const std::optional<double>& spread, bool higher_better);
 
 }  // namespace darope::report

@@ -107,13 +107,17 @@ std::string length_label(const Overall& overall, const Summary& summary) {
 }  // namespace
 
 std::string verdict_section(const Summary& summary, const Gathered&) {
-  std::string html = fmt::format("<p class='lead'>{}</p><dl class='answers'>", escape(setting_in_words(summary)));
+  std::string html = fmt::format("<p class='lead'>{}</p>", escape(setting_in_words(summary)));
+  if (const std::string caveat = one_seed_in_words(summary); !caveat.empty()) html += fmt::format("<p class='lead'>{}</p>", caveat);
+  html += "<dl class='answers'>";
   for (const Overall& overall : summary.overall)
     html += fmt::format("<dt>{}</dt><dd>{}</dd>", escape(length_label(overall, summary)), headline_html(overall, summary));
   html += "</dl>";
   if (summary.encodings.size() > 1)
     html += fmt::format("<h3>{} against the others{}</h3>", escape(summary.reference),
-                        summary.datasets.size() > 1 ? ", all learned datasets together" : "");
+                        summary.datasets.size() < 2 ? "" : has_accuracies(summary) ? ", all learned datasets together" : ", all datasets together");
+  if (summary.encodings.size() > 1 && has_accuracies(summary))
+    html += "<p class='fine'>Points are of chance-normalised accuracy: 0 is guessing, 100 is perfect.</p>";
   for (size_t i = 0; i < summary.lengths.size() && summary.encodings.size() > 1; ++i)
     for (const Overall& overall : summary.overall)
       if (overall.x == summary.lengths[i] && !overall.datasets.empty())
