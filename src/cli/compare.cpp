@@ -78,14 +78,19 @@ void pack(const CompareSettings& s, const fs::path& out) {
   fmt::print(stderr, "{} finished runs in {}\n", write_bundle(s.bundle, {out}), s.bundle);
 }
 
-// A dry run prints its plan whatever the folder holds, and says where the real thing would be refused.
-void print_plan(const std::vector<RunConfig>& plan, const Shard& shard, const CompareConfig& config) {
-  print_cost(share_of(plan, shard), config);
+// A dry run prints its plan whatever the folder and the bundles hold, and says where the real thing would be refused.
+void print_plan(const std::vector<RunConfig>& plan, const Shard& shard, const CompareConfig& config, const std::vector<std::string>& bundles) {
+  std::set<std::string> finished;
+  std::string refusal;
   try {
     check_folder(plan);
+    for (const std::string& bundle : bundles)
+      for (const auto& [name, folder] : finished_in(plan, bundle)) finished.insert(name);
   } catch (const Error& e) {
-    fmt::print("As things stand it would be refused: {}\n", e.what());
+    refusal = fmt::format("As things stand it would be refused: {}\n", e.what());
   }
+  print_cost(share_of(plan, shard), config, finished);
+  fmt::print("{}", refusal);
 }
 
 void compare_verb(const CompareSettings& s, const CLI::App& verb) {
@@ -97,7 +102,7 @@ void compare_verb(const CompareSettings& s, const CLI::App& verb) {
   const Shard shard = s.shard.empty() ? Shard{} : parse_shard(s.shard);
   const fs::path out = config.dump_dir;
   const std::vector<RunConfig> plan = make_plan(config);
-  if (s.dry_run) return print_plan(plan, shard, config);
+  if (s.dry_run) return print_plan(plan, shard, config, s.from);
   check_folder(plan);
   for (const std::string& bundle : s.from) take_finished(plan, bundle);
   try {

@@ -1,4 +1,7 @@
 #pragma once
+#include <map>
+#include <set>
+
 #include "experiments/run.h"
 
 namespace darope {
@@ -29,8 +32,10 @@ struct Shard {
 };
 std::vector<RunConfig> share_of(const std::vector<RunConfig>& plan, const Shard& shard);
 
-// Puts the plan's runs that a bundle holds into their folders. A folder that is there stays as it is; a bundled run of the same
-// name with another config is an Error before anything is written.
+// The plan's runs that a bundle holds, and their folders in the plan; one of the same name with another config is an Error.
+std::map<std::string, std::filesystem::path> finished_in(const std::vector<RunConfig>& plan, const std::filesystem::path& bundle);
+
+// Puts them there. A folder that is there stays as it is, and nothing is written before all have been looked at.
 void take_finished(const std::vector<RunConfig>& plan, const std::filesystem::path& bundle);
 
 // How many runs go side by side, and with how many threads each.
@@ -39,8 +44,9 @@ struct Pace {
 };
 Pace pace_of(const CompareConfig& config);
 
-// What the plan would cost, measured with a few steps of each encoding in a scratch folder, on standard output.
-void print_cost(const std::vector<RunConfig>& plan, const CompareConfig& config);
+// What the plan would cost, measured with a few steps of each encoding in a scratch folder, on standard output. `finished` names
+// runs that need not be trained, beside those whose folders say so.
+void print_cost(const std::vector<RunConfig>& plan, const CompareConfig& config, const std::set<std::string>& finished);
 
 // Trains what is not finished yet, in processes of their own under dump_dir/runs/. A run that diverges is kept as such; a run
 // that fails is an Error once the others are through; a signal stops and saves them all.

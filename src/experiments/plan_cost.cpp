@@ -64,7 +64,7 @@ Cost measure(const RunConfig& whole, int64_t threads, const fs::path& folder) {
 
 }  // namespace
 
-void print_cost(const std::vector<RunConfig>& plan, const CompareConfig& config) {
+void print_cost(const std::vector<RunConfig>& plan, const CompareConfig& config, const std::set<std::string>& finished) {
   const Pace pace = pace_of(config);
   const Scratch scratch;
   std::map<std::string, Cost> costs;
@@ -79,7 +79,7 @@ void print_cost(const std::vector<RunConfig>& plan, const CompareConfig& config)
   double seconds = 0, longest = 0;
   int64_t disk = 0, memory = 0, left = 0;
   for (const RunConfig& run : plan) {
-    if (is_finished_as(run)) continue;
+    if (is_finished_as(run) || finished.contains(run.name)) continue;
     const Cost& c = costs.at(run.model.encoding);
     ++left, seconds += c.run_seconds, disk += c.disk_bytes;
     longest = std::max(longest, c.run_seconds), memory = std::max(memory, c.memory_bytes);

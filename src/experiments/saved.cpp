@@ -29,20 +29,29 @@ void unpack(const RunFiles& run, const fs::path& folder) {
 
 }  // namespace
 
-void take_finished(const std::vector<RunConfig>& plan, const fs::path& bundle) {
+std::map<std::string, fs::path> finished_in(const std::vector<RunConfig>& plan, const fs::path& bundle) {
   std::map<std::string, const RunConfig*> wanted;
   for (const RunConfig& config : plan) wanted[config.name] = &config;
-  size_t taken = 0, there = 0, others = 0;
-  const auto consider = [&](bool really, const RunFiles& run) {
+  std::map<std::string, fs::path> folders;
+  read_bundle(bundle, [&](const RunFiles& run) {
     const auto found = wanted.find(run.name);
-    if (found == wanted.end()) return void(others += really);
+    if (found == wanted.end()) return;
     check_same_config(run.config, run.folder / "config.yaml", *found->second);
-    if (!really) return;
-    if (fs::exists(found->second->dump_dir)) return void(++there);
-    unpack(run, found->second->dump_dir);
+    folders[run.name] = found->second->dump_dir;
+  });
+  return folders;
+}
+
+void take_finished(const std::vector<RunConfig>& plan, const fs::path& bundle) {
+  const std::map<std::string, fs::path> folders = finished_in(plan, bundle);        // a look at all before anything is written
+  size_t taken = 0, there = 0, others = 0;
+  read_bundle(bundle, [&](const RunFiles& run) {
+    const auto found = folders.find(run.name);
+    if (found == folders.end()) return void(++others);
+    if (fs::exists(found->second)) return void(++there);
+    unpack(run, found->second);
     ++taken;
-  };
-  for (const bool really : {false, true}) read_bundle(bundle, [&](const RunFiles& run) { consider(really, run); });   // first look at all
+  });
   fmt::print(stderr, "{}: {} finished runs taken, {} already here, {} of no use to this plan\n", bundle.string(), taken, there, others);
 }
 

@@ -144,7 +144,7 @@ TEST(Compare, SaysWhatAPlanWouldCostAndKeepsNothing) {
   CompareConfig config = tiny(out.path());
   config.steps = 1000, config.data.test_examples = 16;
   testing::internal::CaptureStdout();
-  print_cost(make_plan(config), config);
+  print_cost(make_plan(config), config, {});
   const std::string printed = testing::internal::GetCapturedStdout();
   for (const char* part : {"nope", "darope", "rope:base=50", " ms ", "12 runs, 0 of them finished", "of memory", "of disk"})
     expect_contains(printed, part);

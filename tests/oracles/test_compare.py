@@ -107,6 +107,8 @@ def test_shards_and_bundles_make_one_comparison(tmp_path):
     done("report", "0.tar.zst", "1.tar.zst", "--out", "whole", cwd=tmp_path)
     whole = json.loads((tmp_path / "whole" / "results.json").read_text())
     assert sorted(run["encoding"] for run in whole["runs"]) == ["darope", "nope"]
+    plan = done("compare", *TASK, "--out", "again", "--from", "0.tar.zst", "--dry-run", cwd=tmp_path)
+    assert "2 runs, 1 of them finished." in plan and not (tmp_path / "again").exists()
     done("compare", *TASK, "--out", "again", "--from", "0.tar.zst", "--from", "1.tar.zst", cwd=tmp_path)
     again = json.loads((tmp_path / "again" / "results.json").read_text())
     assert again["datasets"] == whole["datasets"]
