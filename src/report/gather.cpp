@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "base/error.h"
@@ -108,16 +109,26 @@ void note_absences(Gathered& all) {
   for (const Run& run : all.runs)
     if (run.diverged)
       all.notes.push_back(fmt::format("{} diverged on {} with seed {} after {} steps.", run.encoding, run.dataset, run.seed, run.steps));
-  for (const std::string& dataset : all.datasets)
+  // Datasets with the same gaps share a sentence: a sweep that is half done has hundreds of them.
+  std::map<std::pair<std::vector<int64_t>, std::vector<std::string>>, std::vector<std::string>> gaps;
+  for (const std::string& dataset : all.datasets) {
+    std::map<std::vector<int64_t>, std::vector<std::string>> encodings;
     for (const std::string& encoding : all.encodings) {
       std::vector<int64_t> missing;
       for (const int64_t seed : all.seeds)
         if (!all.find(dataset, encoding, seed)) missing.push_back(seed);
-      if (missing.size() == all.seeds.size()) all.notes.push_back(fmt::format("{} was not run on {}.", encoding, dataset));
-      else if (!missing.empty())
-        all.notes.push_back(
-            fmt::format("{} on {} lacks seed{} {}.", encoding, dataset, missing.size() > 1 ? "s" : "", fmt::join(missing, ", ")));
+      if (!missing.empty()) encodings[missing].push_back(encoding);
     }
+    for (const auto& gap : encodings) gaps[gap].push_back(dataset);
+  }
+  for (const auto& [gap, datasets] : gaps) {
+    const auto& [missing, encodings] = gap;
+    const bool one = encodings.size() == 1 || encodings.size() == all.encodings.size();
+    const std::string who = encodings.size() == all.encodings.size() ? "every encoding" : fmt::format("{}", fmt::join(encodings, ", "));
+    if (missing.size() == all.seeds.size()) all.notes.push_back(fmt::format("{} {} not run on {}.", who, one ? "was" : "were", fmt::join(datasets, ", ")));
+    else
+      all.notes.push_back(fmt::format("{} on {} lack{} seed{} {}.", who, fmt::join(datasets, ", "), one ? "s" : "", missing.size() > 1 ? "s" : "", fmt::join(missing, ", ")));
+  }
 }
 
 void note_mixture(Gathered& all, std::string Run::*field, const char* what) {

@@ -92,6 +92,15 @@ TEST(Gather, NotesWhatIsMissingUnfinishedOrDiverged) {
   expect_contains(notes, "copy-hope-s0 is not finished");
 }
 
+TEST(Gather, NamesTheSameGapOnce) {
+  const Comparison c;
+  for (const char* dataset : {"copy", "sort", "add"}) plant(c, dataset);
+  for (const std::string& encoding : gather({c.path()}).encodings)
+    for (const char* dataset : {"copy", "sort"}) remove_tree(c.folder(dataset, encoding, 1));
+  remove_tree(c.folder("add", "nope", 0));
+  EXPECT_EQ(gather({c.path()}).notes, (std::vector<std::string>{"nope on add lacks seed 0.", "every encoding on copy, sort lacks seed 1."}));
+}
+
 TEST(Gather, SaysWhatIsWrongWithAFile) {
   const auto complaint = [](const std::string& file, const std::string& text) {
     const Comparison c;
