@@ -124,7 +124,7 @@ void note_absences(Gathered& all) {
   for (const auto& [gap, datasets] : gaps) {
     const auto& [missing, encodings] = gap;
     const bool one = encodings.size() == 1 || encodings.size() == all.encodings.size();
-    const std::string who = encodings.size() == all.encodings.size() ? "every encoding" : fmt::format("{}", fmt::join(encodings, ", "));
+    const std::string who = encodings.size() == all.encodings.size() ? "Every encoding" : fmt::format("{}", fmt::join(encodings, ", "));
     if (missing.size() == all.seeds.size()) all.notes.push_back(fmt::format("{} {} not run on {}.", who, one ? "was" : "were", fmt::join(datasets, ", ")));
     else
       all.notes.push_back(fmt::format("{} on {} lack{} seed{} {}.", who, fmt::join(datasets, ", "), one ? "s" : "", missing.size() > 1 ? "s" : "", fmt::join(missing, ", ")));

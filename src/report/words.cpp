@@ -75,8 +75,11 @@ bool has_accuracies(const Summary& summary) {
 }
 
 std::string setting_in_words(const Summary& summary) {
-  std::string text = fmt::format("{} on {} with {} each", plural(summary.encodings.size(), "encoding"),
-                                 plural(summary.datasets.size(), "dataset"), plural(summary.seeds.size(), "seed"));
+  const auto lacks_a_seed = [&](const Dataset& dataset) {
+    return std::ranges::any_of(dataset.lengths, [&](const AtLength& at) { return at.seeds.size() < summary.seeds.size(); });
+  };
+  std::string text = fmt::format("{} on {} with {}{} each", plural(summary.encodings.size(), "encoding"), plural(summary.datasets.size(), "dataset"),
+                                 std::ranges::any_of(summary.datasets, lacks_a_seed) ? "up to " : "", plural(summary.seeds.size(), "seed"));
   const std::string least = count_text(double(summary.least_parameters)), most = count_text(double(summary.parameters));
   if (summary.parameters > 0) text += fmt::format(", models of {} parameters", least == most ? most : least + " to " + most);
   text += ".";

@@ -98,7 +98,7 @@ TEST(Gather, NamesTheSameGapOnce) {
   for (const std::string& encoding : gather({c.path()}).encodings)
     for (const char* dataset : {"copy", "sort"}) remove_tree(c.folder(dataset, encoding, 1));
   remove_tree(c.folder("add", "nope", 0));
-  EXPECT_EQ(gather({c.path()}).notes, (std::vector<std::string>{"nope on add lacks seed 0.", "every encoding on copy, sort lacks seed 1."}));
+  EXPECT_EQ(gather({c.path()}).notes, (std::vector<std::string>{"nope on add lacks seed 0.", "Every encoding on copy, sort lacks seed 1."}));
 }
 
 TEST(Gather, SaysWhatIsWrongWithAFile) {

@@ -2,7 +2,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <map>
 
 #include "report/sections/sections.h"
 #include "report/words.h"
@@ -72,9 +71,13 @@ std::string every_comparison(const Summary& summary) {
 
 // The same news at several lengths is one item: "kept out (1x, 2x): parity".
 std::string by_length(const Summary& summary, const char* news, std::vector<std::string> Overall::*names) {
-  std::map<std::vector<std::string>, std::vector<std::string>> lengths;
-  for (const Overall& o : summary.overall)
-    if (!(o.*names).empty()) lengths[o.*names].push_back(o.x == 0 ? "test set" : length_name(o.x));
+  std::vector<std::pair<std::vector<std::string>, std::vector<std::string>>> lengths;              // in the order of the first
+  for (const Overall& o : summary.overall) {
+    if ((o.*names).empty()) continue;
+    auto found = std::ranges::find(lengths, o.*names, [](const auto& each) { return each.first; });
+    if (found == lengths.end()) found = lengths.insert(found, {o.*names, {}});
+    found->second.push_back(o.x == 0 ? "test set" : length_name(o.x));
+  }
   std::string items;
   for (const auto& [who, where] : lengths)
     items += fmt::format("<li>{} ({}): {}.</li>", news, fmt::join(where, ", "), escape(and_list(who)));
