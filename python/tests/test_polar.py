@@ -38,7 +38,7 @@ def values_and_grads(function, x, positions, delta, grad, kind):
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16], ids=str)
-@pytest.mark.parametrize("shape", [(2, 70, 4, 64), (3, 33, 6, 32), (1, 1, 1, 8), (2, 1100, 2, 16), (2, 9, 12, 128), (2, 5, 3, 12)], ids=str)
+@pytest.mark.parametrize("shape", [(2, 70, 4, 64), (3, 33, 6, 32), (1, 1, 1, 8), (2, 1100, 2, 16), (2, 9, 12, 128), (2, 5, 32, 128), (2, 5, 40, 128), (2, 5, 3, 12)], ids=str)
 @pytest.mark.parametrize("with_delta, by_row", [(True, False), (False, True)])
 def test_fused_is_as_exact_as_the_equation(shape, dtype, with_delta, by_row, device):
     x, positions, delta, grad = case(shape, dtype, device, by_row)
@@ -70,6 +70,23 @@ def test_large_magnitudes_pass_as_they_are(device):
     x = torch.tensor([-200.0, -60, 0, 49, 60, 3e4, 1e38, 2], device=device).view(1, 1, 1, 8).requires_grad_()
     out = polar(x, torch.zeros(1, dtype=torch.float64, device=device), BASE, None)[..., :8]
     assert torch.allclose(out, F.softplus(x, threshold=50)) and torch.isfinite(torch.autograd.grad(out.sum(), x)[0]).all()
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("with_delta", [True, False])
+@pytest.mark.parametrize("width", [8, 12])
+def test_layout_and_dtypes_are_those_the_compiler_expects(width, with_delta, dtype, device):
+    x, positions, delta, grad = case((2, 5, 3, width), dtype, device)
+    delta = delta if with_delta else None
+    meta = lambda t: t if t is None else torch.empty_strided(t.shape, t.stride(), dtype=t.dtype, device="meta")
+    off = torch.empty(x.numel() + 1, dtype=dtype, device=device)[1:].view(x.shape).copy_(x)  # not on a boundary of 16 bytes
+    for each in (x, x.contiguous().transpose(1, 2).contiguous().transpose(1, 2), x.contiguous(memory_format=torch.channels_last), off):
+        for g in (grad, grad.transpose(1, 2).contiguous().transpose(1, 2), grad[:, :1].expand_as(grad)):
+            got = (polar(each, positions, BASE, delta), *torch.ops.darope.polar_backward(g, each, positions, BASE, delta))
+            expected = (polar(meta(each), meta(positions), BASE, meta(delta)), *torch.ops.darope.polar_backward(meta(g), meta(each), meta(positions), BASE, meta(delta)))
+            assert [(t.shape, t.stride(), t.dtype) for t in got] == [(t.shape, t.stride(), t.dtype) for t in expected]
+            same = torch.ops.darope.polar_backward(g.contiguous(), x.contiguous(), positions, BASE, delta)
+            assert all(torch.allclose(a, b, atol=2e-2 if dtype == torch.bfloat16 else 1e-4) for a, b in zip(got[1:], same))
 
 
 @pytest.mark.parametrize("with_delta", [True, False])

@@ -128,7 +128,10 @@ std::string unknown_key(const std::vector<Field>& fields, const std::string& who
     return std::min(edit_distance(key, field.key), 1 + edit_distance(last_part(key), last_part(field.key)));
   };
   const Field& nearest = *std::min_element(fields.begin(), fields.end(), [&](const Field& a, const Field& b) { return cost(a) < cost(b); });
-  const bool near = is_near(key, nearest.key) || is_near(last_part(key), last_part(nearest.key));
+  const std::string ours = last_part(key), theirs = last_part(nearest.key);
+  const bool beside = key.size() - ours.size() == nearest.key.size() - theirs.size() && nearest.key.starts_with(key.substr(0, key.size() - ours.size()));
+  const size_t slips = edit_distance(ours, theirs);         // a section in common excuses two, but is no likeness by itself
+  const bool near = is_near(ours, theirs) || (beside ? slips <= 2 && slips < ours.size() : is_near(key, nearest.key));
   return near ? fmt::format("unknown setting '{}'; did you mean '{}'?", key, nearest.key)
               : fmt::format("unknown setting '{}'. Known: {}", key, names_beside(fields, key));
 }

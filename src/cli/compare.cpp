@@ -7,6 +7,7 @@
 #include "cli/verbs.h"
 #include "data/text/token_file.h"
 #include "experiments/own_data.h"
+#include "experiments/past.h"
 #include "report/report.h"
 #include "runs/bundle.h"
 
@@ -57,10 +58,13 @@ CompareConfig load(const CompareSettings& s, const CLI::App& verb) {
   }
   if (file.empty() && s.data.empty())
     throw Error("give a CONFIG, such as configs/quick/quickstart.yaml, or --data with a file of your own");
-  if (s.data.empty() && is_token_file(file))
-    throw Error(fmt::format("{} is no config; to compare on a data file: darope compare --data {}", file, file));
   CompareConfig config = s.data.empty() || !file.empty() ? CompareConfig{} : config_for(s.data);
-  load_config(config, file, overrides);
+  try {
+    load_config(config, file, overrides);
+  } catch (const Error&) {
+    if (!s.data.empty() || !is_token_file(file)) throw;
+    throw Error(fmt::format("{} is no config; to compare on a data file: darope compare --data {}", file, file.find(' ') == std::string::npos ? file : "'" + file + "'"));
+  }
   if (!s.data.empty() && !file.empty()) {
     config.tasks.clear();
     config.data.root_dir.clear();
@@ -82,13 +86,18 @@ void pack(const CompareSettings& s, const fs::path& out) {
 void print_plan(const std::vector<RunConfig>& plan, const Shard& shard, const CompareConfig& config, const std::vector<std::string>& bundles) {
   std::set<std::string> finished;
   std::string refusal;
-  try {
-    check_folder(plan);
-    for (const std::string& bundle : bundles)
-      for (const auto& [name, folder] : finished_in(plan, bundle)) finished.insert(name);
-  } catch (const Error& e) {
-    refusal = fmt::format("As things stand it would be refused: {}\n", e.what());
-  }
+  const auto look = [&](auto&& at) {
+    try {
+      at();
+    } catch (const Error& e) {
+      if (refusal.empty()) refusal = fmt::format("As things stand it would be refused: {}\n", e.what());
+    }
+  };
+  look([&] { check_folder(plan); });
+  for (const RunConfig& run : plan)
+    look([&] { if (is_finished_as(run)) finished.insert(run.name); });
+  for (const std::string& bundle : bundles)
+    look([&] { for (const auto& [name, folder] : finished_in(plan, bundle)) finished.insert(name); });
   print_cost(share_of(plan, shard), config, finished);
   fmt::print("{}", refusal);
 }

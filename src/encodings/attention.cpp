@@ -9,6 +9,7 @@
 #include <ATen/ops/scaled_dot_product_attention.h>
 
 #include <cmath>
+#include <mutex>
 
 #include "encodings/encoding.h"
 #include "ops/attention.h"
@@ -24,16 +25,24 @@ Tensor future_mask(const Tensor& q, const Tensor& k) {
 }
 
 // cuDNN prepares itself for every new number of keys, which takes longer than attending to them: a cache that grows by a token is
-// not for it. While this lives it is not asked.
+// not for it. While this lives it is not asked, unless nobody else may be. The switch is the whole process's: one thread at a time.
 class WithoutCudnn {
  public:
-  WithoutCudnn() : before_(at::globalContext().userEnabledCuDNNSDP()) { at::globalContext().setSDPUseCuDNN(false); }
-  ~WithoutCudnn() { at::globalContext().setSDPUseCuDNN(before_); }
+  WithoutCudnn() : alone_(mutex()), before_(context().userEnabledCuDNNSDP()) {
+    if (context().userEnabledFlashSDP() || context().userEnabledMemEfficientSDP() || context().userEnabledMathSDP()) context().setSDPUseCuDNN(false);
+  }
+  ~WithoutCudnn() { context().setSDPUseCuDNN(before_); }
   WithoutCudnn(const WithoutCudnn&) = delete;
   WithoutCudnn& operator=(const WithoutCudnn&) = delete;
 
  private:
-  bool before_;
+  static at::Context& context() { return at::globalContext(); }
+  static std::mutex& mutex() {
+    static std::mutex one;
+    return one;
+  }
+  const std::lock_guard<std::mutex> alone_;
+  const bool before_;
 };
 
 // Only cuDNN's fast kernel takes values narrower than keys.

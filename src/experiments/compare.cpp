@@ -69,12 +69,16 @@ void check_folder(const std::vector<RunConfig>& plan) {
     read_config_file(list_fields(there), run / "config.yaml");
     const std::string dataset = dataset_name(there.data);
     const auto same = ours.find(dataset);
-    if (same == ours.end())
+    const bool other_task = same == ours.end() && !there.data.task.empty() && !plan.front().data.task.empty();     // one of a longer list
+    if (same == ours.end() && !other_task)
       throw Error(fmt::format("{} belongs to another comparison: it holds runs on {}, this one is on {}; choose another folder with --out",
                               folder.string(), dataset, fmt::join(names, ", ")));
-    if (const std::string changed = changes(there, *same->second, {"model.encoding", "seed", "model.seed"}); !changed.empty())
+    RunConfig like = other_task ? plan.front() : *same->second;
+    like.data.task = there.data.task, like.model.encoding = there.model.encoding, like.seed = like.model.seed = there.seed;
+    if (const std::string changed = changes(there, like, {"model.seed"}); !changed.empty())
       throw Error(fmt::format("{} belongs to another comparison (of {}, {}): choose another folder with --out", folder.string(),
                               run.filename().string(), changed));
+    check_same_data(run, fact(run, "data_order"), like);
   }
   for (const RunConfig& run : plan) {
     check_past(run, {});

@@ -20,7 +20,7 @@ struct CompareConfig : RunConfig {
   }
 };
 
-std::vector<RunConfig> make_plan(const CompareConfig& config);     // seeds x tasks x encodings, each checked
+std::vector<RunConfig> make_plan(const CompareConfig& config);     // seeds x tasks x encodings
 
 // An Error where the plan's folder belongs to another comparison. The runs in it say what it belongs to: each must be on a dataset
 // of the plan, with its settings; encodings and seeds may be others, and join the report.
@@ -45,7 +45,7 @@ struct Pace {
 Pace pace_of(const CompareConfig& config);
 
 // What the plan would cost, measured with a few steps of each encoding in a scratch folder, on standard output. `finished` names
-// runs that need not be trained, beside those whose folders say so.
+// runs that need not be trained.
 void print_cost(const std::vector<RunConfig>& plan, const CompareConfig& config, const std::set<std::string>& finished);
 
 // Trains what is not finished yet, in processes of their own under dump_dir/runs/. A run that diverges is kept as such; a run

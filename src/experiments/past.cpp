@@ -39,14 +39,6 @@ std::string begun_from(const fs::path& checkpoint) { return fmt::format("begun f
 // The folder that holds what the run goes on from.
 fs::path past_of(const RunConfig& config, const Resume& resume) { return begins_elsewhere(config, resume) ? run_of(resume.from) : fs::path(config.dump_dir); }
 
-// What a run wrote about itself, at its beginning or its end; empty if nothing.
-std::string fact(const fs::path& run, const char* key) {
-  for (const char* name : {"manifest.json", "run.json"})
-    if (const fs::path file = run / name; fs::exists(file))
-      if (const Json facts = parse_json(read_file(file), file.string()); facts.contains(key)) return facts.at(key);
-  return "";
-}
-
 std::string changes_of(const fs::path& run, const RunConfig& config, const std::vector<std::string>& may_change = {}) {
   const fs::path file = run / "config.yaml";
   return fs::exists(file) ? changes(read_file(file), file, config, may_change) : "";
@@ -62,6 +54,14 @@ std::string data_order(const RunConfig& config) {
 }
 
 }  // namespace
+
+// Written at its beginning or at its end.
+std::string fact(const fs::path& run, const char* key) {
+  for (const char* name : {"manifest.json", "run.json"})
+    if (const fs::path file = run / name; fs::exists(file))
+      if (const Json facts = parse_json(read_file(file), file.string()); facts.contains(key)) return facts.at(key);
+  return "";
+}
 
 std::string changes(const RunConfig& before, const RunConfig& now, const std::vector<std::string>& may_change) {
   const auto allowed = [&](const std::string& key) {
@@ -117,7 +117,11 @@ void check_data(const RunConfig& config, const Resume& resume) {
   read_yaml(list_fields(before), read_file(file), file.string());
   for (const Difference& d : differences(before, config))
     if (d.key.starts_with("data.")) return;                   // other data on purpose
-  if (data_order(before) != known)
+  check_same_data(run, known, before);
+}
+
+void check_same_data(const fs::path& run, const std::string& known, const RunConfig& config) {
+  if (!known.empty() && data_order(config) != known)
     throw Error(fmt::format("the data are not what they were when {} was trained: put them back, or choose another folder (dump_dir, or --out of compare)", run.string()));
 }
 

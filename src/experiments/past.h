@@ -14,6 +14,9 @@ void check_past(const RunConfig& config, const Resume& resume);
 // Likewise where its numbers were of another type than they would be now, or its data are not what they were.
 void check_dtype(const RunConfig& config, const Resume& resume, const std::string& dtype);
 void check_data(const RunConfig& config, const Resume& resume = {});
+// Likewise for another run of the same comparison, found in `run`, whose data order had the hash `known`; "" is any.
+void check_same_data(const std::filesystem::path& run, const std::string& known, const RunConfig& config);
+std::string fact(const std::filesystem::path& run, const char* key);        // what a run wrote about itself; "" if nothing
 bool is_finished_as(const RunConfig& config);
 
 // history.txt of a run's folder: what it was begun from and which settings changed at which step, a line each. Two runs are

@@ -79,7 +79,7 @@ void print_cost(const std::vector<RunConfig>& plan, const CompareConfig& config,
   double seconds = 0, longest = 0;
   int64_t disk = 0, memory = 0, left = 0;
   for (const RunConfig& run : plan) {
-    if (is_finished_as(run) || finished.contains(run.name)) continue;
+    if (finished.contains(run.name)) continue;
     const Cost& c = costs.at(run.model.encoding);
     ++left, seconds += c.run_seconds, disk += c.disk_bytes;
     longest = std::max(longest, c.run_seconds), memory = std::max(memory, c.memory_bytes);

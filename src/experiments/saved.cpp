@@ -6,6 +6,7 @@
 #include "base/config.h"
 #include "base/error.h"
 #include "base/files.h"
+#include "base/json.h"
 #include "experiments/compare.h"
 #include "experiments/past.h"
 #include "runs/bundle.h"
@@ -37,6 +38,7 @@ std::map<std::string, fs::path> finished_in(const std::vector<RunConfig>& plan, 
     const auto found = wanted.find(run.name);
     if (found == wanted.end()) return;
     check_same_config(run.config, run.folder / "config.yaml", *found->second);
+    check_same_data(run.folder, parse_json(run.facts, (run.folder / "run.json").string()).value("data_order", ""), *found->second);
     folders[run.name] = found->second->dump_dir;
   });
   return folders;

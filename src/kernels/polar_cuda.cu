@@ -9,7 +9,7 @@
 namespace darope::kernels {
 namespace {
 
-constexpr int kVec = 8, kThreads = 256;
+constexpr int kVec = 8, kThreads = 256, kMostThreads = 512;       // of a block: as a rule, and where a token has many channels
 
 struct Channels {
   double theta[kVec];
@@ -59,7 +59,7 @@ template <class T> struct Token {
   }
 };
 
-template <class T> __global__ void polar_kernel(const Polar<T> p) {
+template <class T> __global__ void __launch_bounds__(kMostThreads) polar_kernel(const Polar<T> p) {
   extern __shared__ double shared[];
   const PolarShape& s = p.shape;
   Channels channels(s, shared);
@@ -79,7 +79,7 @@ template <class T> __global__ void polar_kernel(const Polar<T> p) {
   }
 }
 
-template <class T> __global__ void polar_backward_kernel(const PolarBackward<T> p) {
+template <class T> __global__ void __launch_bounds__(kMostThreads) polar_backward_kernel(const PolarBackward<T> p) {
   extern __shared__ double shared[];
   const PolarShape& s = p.shape;
   const int64_t row = s.heads * s.width;
@@ -124,7 +124,7 @@ size_t shared_for(const PolarShape& s) {
 
 }  // namespace
 
-bool polar_fits_cuda(int64_t heads, int64_t width) { return width % kVec == 0 && width <= 1024 && heads * width / kVec <= 512; }
+bool polar_fits_cuda(int64_t heads, int64_t width) { return width % kVec == 0 && width <= 1024 && heads * width / kVec <= kMostThreads; }
 int64_t polar_parts(const PolarShape& s) { return blocks_for(s, 528); }
 
 template <class T> void polar_cuda(const Polar<T>& p, void* stream) {

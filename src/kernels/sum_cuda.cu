@@ -36,6 +36,7 @@ int64_t row_sum_parts(int64_t rows) { return rows <= kAtOnce ? 0 : std::min((row
 template <class T> void row_sum_cuda(const RowSum<T>& p, void* stream) {
   const int64_t parts = row_sum_parts(p.rows);
   if (parts == 0) return launch(p, 1, p.rows, stream);
+  if (!p.parts) throw std::runtime_error("row_sum: so many rows need room for parts");
   launch(RowSum<float>{p.rows, p.width, p.x, p.weight, p.period, nullptr, p.parts}, parts, (p.rows + parts - 1) / parts, stream);
   launch(RowSum<T>{parts, p.width, p.parts, nullptr, 1, nullptr, p.out}, 1, parts, stream);
 }

@@ -35,8 +35,8 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> learned_cuda(const Tensor& q, const T
 }
 
 // In one pass and a short one, where the library multiplies first and adds up with few threads.
-Tensor alpha_grad_cuda(const Tensor& dlogit, const Maybe& alpha, const Tensor& prior_in) {
-  if (!alpha || dlogit.scalar_type() != at::kFloat || alpha->scalar_type() == at::kDouble || dlogit.numel() == 0) return alpha_grad(dlogit, alpha, prior_in);
+Tensor alpha_grad_cuda(const Tensor& dlogit, const Tensor& w, const Maybe& alpha, const Tensor& prior_in) {
+  if (!alpha || dlogit.scalar_type() != at::kFloat || alpha->scalar_type() == at::kDouble || dlogit.numel() == 0) return alpha_grad(dlogit, w, alpha, prior_in);
   const Tensor prior = prior_in.contiguous(), out = at::empty(alpha->sizes(), alpha->options());
   const int64_t rows = dlogit.size(0) * dlogit.size(1), width = dlogit.numel() / rows;
   const Tensor parts = at::empty({kernels::row_sum_parts(rows), width}, dlogit.options());
@@ -54,7 +54,7 @@ LearnedGrads backward_cuda(const Tensor& q_grad, const Tensor& k_grad, const Ten
   const c10::cuda::CUDAGuard guard(q_grad.device());
   const auto [dq, dk, dlogit] = rotate_learned_backward_with<double, float, kernels::bfloat16, kernels::float16>(run_cuda, q_grad, k_grad, q, k, share, positions, theta,
                                                                                                                  fast, length, half);
-  return from_logit_grad(dq, dk, dlogit, alpha_grad_cuda(dlogit, alpha, prior), x, w);
+  return from_logit_grad(dq, dk, dlogit, alpha_grad_cuda(dlogit, w, alpha, prior), x, w);
 }
 
 bool polar_fits(const Tensor& x) { return x.scalar_type() != at::kDouble && x.numel() > 0 && kernels::polar_fits_cuda(x.size(2), x.size(3)); }
@@ -71,7 +71,7 @@ kernels::PolarShape polar_shape(const Tensor& x, const Tensor& positions, double
 }
 
 Tensor polar_cuda(const Tensor& x_in, const Tensor& positions_in, double base, const Maybe& delta_in) {
-  check_polar(x_in, positions_in, delta_in);
+  check_polar(x_in, positions_in, base, delta_in);
   if (!polar_fits(x_in)) return polar_plain(x_in, positions_in, base, delta_in);
   const c10::cuda::CUDAGuard guard(x_in.device());
   const Tensor x = polar_rows(x_in), positions = positions_in.contiguous(), delta = delta_in ? delta_in->to(at::kFloat).contiguous() : Tensor();
@@ -84,14 +84,14 @@ Tensor polar_cuda(const Tensor& x_in, const Tensor& positions_in, double base, c
 }
 
 PolarGrads polar_backward_cuda(const Tensor& grad_in, const Tensor& x_in, const Tensor& positions_in, double base, const Maybe& delta_in) {
-  check_polar_backward(grad_in, x_in, positions_in, delta_in);
+  check_polar_backward(grad_in, x_in, positions_in, base, delta_in);
   if (!polar_fits(x_in)) return polar_backward_plain(grad_in, x_in, positions_in, base, delta_in);
   const c10::cuda::CUDAGuard guard(x_in.device());
   const Tensor grad = polar_rows(grad_in.contiguous()), x = polar_rows(x_in), positions = positions_in.contiguous();
   const Tensor delta = delta_in ? delta_in->to(at::kFloat).contiguous() : Tensor(), dx = at::empty(x.sizes(), x.options());
   const kernels::PolarShape shape = polar_shape(x, positions, base, delta);
   const int64_t width = shape.heads * shape.width, rows = kernels::polar_parts(shape);
-  const Tensor parts = delta_in ? at::empty({rows, width}, delta.options()) : Tensor(), ddelta = at::empty(delta_in ? delta.sizes() : at::IntArrayRef({0}), x.options().dtype(at::kFloat));
+  const Tensor parts = delta_in ? at::empty({rows, width}, delta.options()) : Tensor(), ddelta = delta_in ? at::empty_like(delta) : at::empty({0}, x.options());
   void* const stream = c10::cuda::getCurrentCUDAStream().stream();
   with_type<float, kernels::bfloat16, kernels::float16>(x.scalar_type(), [&](auto type) {
     using T = decltype(type);

@@ -14,7 +14,7 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-constexpr int64_t kSmall = 1024;
+constexpr int64_t kSmall = 1024;               // beyond, the indicator of a batch outgrows its activations
 
 class Embedding : public torch::autograd::Function<Embedding> {
  public:

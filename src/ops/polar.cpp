@@ -18,9 +18,10 @@ using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 using Maybe = std::optional<Tensor>;
 
-void check_polar(const Tensor& x, const Tensor& positions, const Maybe& delta) {
+void check_polar(const Tensor& x, const Tensor& positions, double base, const Maybe& delta) {
   TORCH_CHECK_VALUE(x.dim() == 4, "x must be [B, T, H, d]; got ", x.dim(), " dimensions");
   TORCH_CHECK_TYPE(at::isFloatingType(x.scalar_type()), "x must be floating point; got dtype ", x.scalar_type());
+  TORCH_CHECK_VALUE(base > 0, "base must be positive; got ", base);
   TORCH_CHECK_TYPE(positions.scalar_type() == at::kDouble, "positions must come as dtype float64 here; got dtype ", positions.scalar_type());
   TORCH_CHECK_VALUE((positions.dim() == 1 && positions.sym_size(0) == x.sym_size(1)) ||
                         (positions.dim() == 2 && positions.sym_size(0) == x.sym_size(0) && positions.sym_size(1) == x.sym_size(1)),
@@ -32,8 +33,8 @@ void check_polar(const Tensor& x, const Tensor& positions, const Maybe& delta) {
   TORCH_CHECK_VALUE(delta->device() == x.device(), "delta and x must be on one device; got device ", delta->device(), " and ", x.device());
 }
 
-void check_polar_backward(const Tensor& grad, const Tensor& x, const Tensor& positions, const Maybe& delta) {
-  check_polar(x, positions, delta);
+void check_polar_backward(const Tensor& grad, const Tensor& x, const Tensor& positions, double base, const Maybe& delta) {
+  check_polar(x, positions, base, delta);
   const std::vector<c10::SymInt> shape{x.sym_size(0), x.sym_size(1), x.sym_size(2), 2 * x.sym_size(3)};
   TORCH_CHECK_VALUE(grad.sym_sizes() == c10::SymIntArrayRef(shape) && grad.device() == x.device(), "grad must be ", c10::SymIntArrayRef(shape), " on ", x.device(), "; got ",
                     grad.sym_sizes(), " on ", grad.device());
@@ -56,31 +57,31 @@ std::pair<Tensor, Tensor> phases(const Tensor& x, const Tensor& positions, doubl
 }  // namespace
 
 Tensor polar_plain(const Tensor& x, const Tensor& positions, double base, const Maybe& delta) {
-  check_polar(x, positions, delta);
+  check_polar(x, positions, base, delta);
   const auto [cosine, sine] = phases(x, positions, base, delta);
   const Tensor magnitude = at::softplus(x.to(cosine.scalar_type()), 1, 50);
-  return at::cat({magnitude * cosine, magnitude * sine}, -1).to(x.scalar_type());
+  return at::cat({magnitude * cosine, magnitude * sine}, -1).to(x.scalar_type()).contiguous();
 }
 
 PolarGrads polar_backward_plain(const Tensor& grad, const Tensor& x, const Tensor& positions, double base, const Maybe& delta) {
-  check_polar_backward(grad, x, positions, delta);
+  check_polar_backward(grad, x, positions, base, delta);
   const auto [cosine, sine] = phases(x, positions, base, delta);
   const Tensor wide = x.to(cosine.scalar_type());
   const std::vector<Tensor> g = grad.to(cosine.scalar_type()).chunk(2, -1);
-  const Tensor dx = at::sigmoid(wide) * (g[0] * cosine + g[1] * sine);
-  if (!delta) return {dx.to(x.scalar_type()), at::empty({0}, x.options())};
+  const Tensor dx = (at::sigmoid(wide) * (g[0] * cosine + g[1] * sine)).to(x.scalar_type()).contiguous();
+  if (!delta) return {dx, at::empty({0}, x.options())};
   const Tensor turned = at::softplus(wide, 1, 50) * (g[1] * cosine - g[0] * sine);
-  return {dx.to(x.scalar_type()), turned.sum(at::IntArrayRef({0, 1})).to(delta->scalar_type())};
+  return {dx, turned.sum(at::IntArrayRef({0, 1})).to(delta->scalar_type())};
 }
 
 namespace {
 
-Tensor meta(const Tensor& x, const Tensor& positions, double, const Maybe& delta) {
-  check_polar(x, positions, delta);
+Tensor meta(const Tensor& x, const Tensor& positions, double base, const Maybe& delta) {
+  check_polar(x, positions, base, delta);
   return at::empty_symint({x.sym_size(0), x.sym_size(1), x.sym_size(2), 2 * x.sym_size(3)}, x.options());
 }
-PolarGrads meta_backward(const Tensor& grad, const Tensor& x, const Tensor& positions, double, const Maybe& delta) {
-  check_polar_backward(grad, x, positions, delta);
+PolarGrads meta_backward(const Tensor& grad, const Tensor& x, const Tensor& positions, double base, const Maybe& delta) {
+  check_polar_backward(grad, x, positions, base, delta);
   return {at::empty_symint(x.sym_sizes(), x.options()), delta ? at::empty_symint(delta->sym_sizes(), delta->options()) : at::empty({0}, x.options())};
 }
 

@@ -24,8 +24,8 @@ Tensor fused_logit(const Tensor& x, const Tensor& w, const std::optional<Tensor>
   return (shift ? logit + *shift : logit).contiguous();
 }
 
-Tensor alpha_grad(const Tensor& dlogit, const std::optional<Tensor>& alpha, const Tensor& prior) {
-  if (!alpha) return at::empty({0}, dlogit.options());
+Tensor alpha_grad(const Tensor& dlogit, const Tensor& w, const std::optional<Tensor>& alpha, const Tensor& prior) {
+  if (!alpha) return at::empty({0}, w.options());
   const Tensor wide = dlogit.dim() == 4 ? prior.unsqueeze(-1).unsqueeze(-1) : prior.unsqueeze(-1);
   return (dlogit * wide).sum(at::IntArrayRef({0, 1})).to(alpha->scalar_type());
 }
@@ -51,7 +51,7 @@ LearnedGrads learned_backward_plain(const Tensor& q_grad, const Tensor& k_grad, 
                             const Tensor& share, const Tensor& prior, const Tensor& positions, at::ArrayRef<double> theta, int64_t fast, double length, bool half) {
   check_learned_backward(q_grad, k_grad, q, k, x, w, alpha, share, prior, positions, theta, fast);
   const auto [dq, dk, dlogit] = plain::rotate_learned_backward(q_grad, k_grad, q, k, share, positions, theta, fast, length, half);
-  return from_logit_grad(dq, dk, dlogit, alpha_grad(dlogit, alpha, prior), x, w);
+  return from_logit_grad(dq, dk, dlogit, alpha_grad(dlogit, w, alpha, prior), x, w);
 }
 
 namespace {

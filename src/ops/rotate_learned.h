@@ -18,6 +18,6 @@ Tensor fused_logit(const Tensor& x, const Tensor& w, const std::optional<Tensor>
 LearnedGrads from_logit_grad(const Tensor& dq, const Tensor& dk, const Tensor& dlogit, const Tensor& dalpha, const Tensor& x, const Tensor& w);
 
 // The gradient of alpha, empty without one: the sum of dlogit * prior over tokens.
-Tensor alpha_grad(const Tensor& dlogit, const std::optional<Tensor>& alpha, const Tensor& prior);
+Tensor alpha_grad(const Tensor& dlogit, const Tensor& w, const std::optional<Tensor>& alpha, const Tensor& prior);
 
 }  // namespace darope::ops

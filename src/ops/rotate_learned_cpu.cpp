@@ -69,7 +69,7 @@ LearnedGrads backward_cpu(const Tensor& q_grad, const Tensor& k_grad, const Tens
   };
   if (share.dim() == 4) {                                              // a coordinate per band: its gradient is summed before the products
     const auto [dq, dk, dlogit] = rotate_back(run_cpu);
-    return from_logit_grad(dq, dk, dlogit, alpha_grad(dlogit, alpha, prior_in), x_in, w_in);
+    return from_logit_grad(dq, dk, dlogit, alpha_grad(dlogit, w_in, alpha, prior_in), x_in, w_in);
   }
   const Tensor x = rows(x_in), w = w_in.to(compute_type(x_in.scalar_type())).contiguous(), prior = prior_in.contiguous();
   const Tensor dx = at::empty(x.sizes(), x.options());

@@ -115,8 +115,8 @@ std::string rule_in_words(const Summary& summary) {
       margin, 100 * margin, summary.reference, summary.options.paper_family ? "the paper's four baselines" : "all baselines shown");
   if (has_accuracies(summary))
     text += " A dataset counts as learned at a length where some encoding surely gets a twentieth of the way from guessing, or from the best "
-            "constant answer, to perfect; the others are shown, and kept out. For verdicts, accuracies are put on a scale from guessing (0) "
-            "to perfect (100).";
+            "constant answer, to perfect, and farther than the margin; the others are shown, and kept out. Where datasets are taken together, "
+            "accuracies are put on a scale from guessing (0) to perfect (100).";
   if (has_losses(summary)) text += " Whether anything was learned is not judged of losses, which are taken as they are.";
   return text;
 }

@@ -149,6 +149,7 @@ BAD = {
     "a shard in words": ([*TASK, "--shard", "first"], ["--shard first", "i/N"]),
     "a bundle that is not there": ([*TASK, "--from", "nowhere.tar.zst"], ["nowhere.tar.zst", "no such file"]),
     "a bundle that is none": ([*TASK, "--from", "tiny.txt"], ["tiny.txt", "no bundle"]),
+    "a setting of no likeness": ([*TASK, "optim.zz=3"], ["'optim.zz'", "Known: optim.lr"]),
     "a setting nobody knows": ([*TASK, "model.dmi=3"], ["model.dmi", "did you mean 'model.dim'?"]),
 }
 
@@ -170,12 +171,31 @@ def test_another_file_is_another_comparison(tmp_path):
     assert "mine belongs to another comparison: it holds runs on a, this one is on b" in refused("compare", "--data", "b.txt", *rest, cwd=tmp_path)
 
 
+def test_a_file_that_changed_is_another_comparison(tmp_path):
+    text_file(tmp_path, "a.txt")
+    rest = ["--data", "a.txt", "--seeds", "1", *SMALL]
+    done("compare", *rest, "--out", "mine", "--encodings", "nope", "--bundle", "nope.tar.zst", cwd=tmp_path)
+    (tmp_path / "a.txt").write_text((tmp_path / "a.txt").read_text()[::-1])
+    for arguments in (["--out", "mine"], ["--out", "other", "--from", "nope.tar.zst"]):
+        assert "the data are not what they were" in refused("compare", *rest, *arguments, "--encodings", "nope,rope", cwd=tmp_path)
+    assert "the data are not what they were" in refused("compare", *rest, "--out", "mine", "--encodings", "rope", cwd=tmp_path)
+    assert [run.name for run in (tmp_path / "mine" / "runs").iterdir()] == ["a-nope-s0"] and not (tmp_path / "other").exists()
+
+
+def test_a_dry_run_survives_a_folder_it_cannot_read(tmp_path):
+    done("compare", *TASK, "--out", "mine", cwd=tmp_path)
+    (tmp_path / "mine" / "runs" / "parity-nope-s0" / "config.yaml").write_text("steps: [")
+    plan = done("compare", *TASK, "--out", "mine", "--dry-run", cwd=tmp_path).splitlines()
+    assert plan[-2].startswith("2 runs, 1 of them finished.") and "would be refused" in plan[-1] and "config.yaml" in plan[-1]
+
+
 def test_more_seeds_encodings_and_tasks_join_a_folder(tmp_path):
     small = [QUICK, *SMALL, "data.free_running=0", "--out", "mine"]
     done("compare", *small, "tasks=parity", "--encodings", "nope", "--seeds", "1", cwd=tmp_path)
     first = (tmp_path / "mine" / "runs" / "parity-nope-s0" / "run.json").stat().st_mtime_ns
     done("compare", *small, "tasks=parity", "--encodings", "rope", "--seeds", "2", cwd=tmp_path)
     done("compare", *small, "tasks=parity,even_pairs", "--encodings", "nope", "--seeds", "1", cwd=tmp_path)
+    done("compare", *small, "tasks=even_pairs", "--encodings", "nope", "--seeds", "2", cwd=tmp_path)
     results = json.loads((tmp_path / "mine" / "results.json").read_text())
     assert results["encodings"] == ["nope", "rope"] and results["seeds"] == [0, 1] and len(results["datasets"]) == 2
     assert (tmp_path / "mine" / "runs" / "parity-nope-s0" / "run.json").stat().st_mtime_ns == first
@@ -241,7 +261,7 @@ def test_a_folder_of_another_comparison_is_left_alone(tmp_path):
     done("compare", *TASK, "--out", "mine", cwd=tmp_path)
     sentence = refused("compare", *TASK, "--out", "mine", "optim.lr=0.5", cwd=tmp_path)
     assert "mine belongs to another comparison" in sentence and "optim.lr" in sentence and "--out" in sentence
-    for other in ("tasks=even_pairs", "seed=5"), ("steps=5", "seed=5"):                # runs of names that are not there yet
+    for other in ("tasks=even_pairs", "steps=5"), ("steps=5", "seed=5"):                # runs of names that are not there yet
         assert "mine belongs to another comparison" in refused("compare", *task_but(*other), "--out", "mine", cwd=tmp_path)
     assert "did you mean 'darope'" in refused("report", "mine", "--reference", "drope", cwd=tmp_path)
     assert "holds no comparison" in refused("report", ".", cwd=tmp_path)
