@@ -1,5 +1,7 @@
 """What every encoding must do. The suite runs over the registry: a new encoding is tested by being listed."""
 
+import concurrent.futures
+
 import pytest
 import torch
 from conftest import LEARNED, NAMES, ROTARY, SIZES, inputs, make
@@ -41,6 +43,24 @@ def test_decoding_with_a_cache_equals_one_pass(name, length, device):
             start += size
         assert cache.length == length
         assert (torch.cat(parts, 1) - whole).abs().max() < 1e-12
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_decoding_leaves_the_choice_of_attention_kernels_as_it_was(name, device):
+    """A cache that grows is kept from cuDNN, by a switch of the whole process: set back, also where threads decode side by side."""
+    q, k, v, x = inputs(tokens=12, head_dim=16, d_model=16, dtype=torch.bfloat16, device=device)
+    module = darope.create(name, d_model=16, heads=2, head_dim=16, train_length=16).to(device, torch.bfloat16)
+
+    def decode():
+        cache = module.new_cache(2, 12)
+        with torch.no_grad():
+            return torch.cat([module.attend(q[:, i : i + 1], k[:, i : i + 1], v[:, i : i + 1], x[:, i : i + 1], cache=cache) for i in range(12)], 1)
+
+    before, alone = torch.backends.cuda.cudnn_sdp_enabled(), decode()
+    with concurrent.futures.ThreadPoolExecutor(4) as threads:
+        together = [each.result() for each in [threads.submit(decode) for _ in range(8)]]
+    assert torch.backends.cuda.cudnn_sdp_enabled() == before
+    assert all(torch.equal(alone, each) for each in together)
 
 
 @pytest.mark.parametrize("name", NAMES)
