@@ -94,9 +94,12 @@ TEST(Compare, AFolderTakesMoreOfItsOwnAndNothingElse) {
   EXPECT_EQ(refusal([](CompareConfig& c) { c.seed = 7; }), "");
   EXPECT_EQ(refusal([](CompareConfig& c) { c.encodings = {"rope"}; }), "");
   EXPECT_EQ(refusal([](CompareConfig& c) { c.tasks.push_back("even_pairs"); }), "");
+  EXPECT_EQ(refusal([](CompareConfig& c) { c.tasks = {"even_pairs"}; }), "");
   EXPECT_EQ(refusal([](CompareConfig& c) { c.jobs = 1, c.threads = 2; }), "");
   // Runs of their own names would not meet those that are there, and still join their report.
-  expect_contains(refusal([](CompareConfig& c) { c.tasks = {"even_pairs"}; }), "holds runs on parity, this one is on even_pairs; choose another folder with --out");
+  write_file(out.path() / "own.txt", std::string(100'000, 'x'));
+  const auto own_file = [&](CompareConfig& c) { c.tasks.clear(), c.data.path = (out.path() / "own.txt").string(); };
+  expect_contains(refusal(own_file), "holds runs on parity, this one is on own; choose another folder with --out");
   expect_contains(refusal([](CompareConfig& c) { c.encodings = {"rope"}, c.steps = 4; }), "(of parity-nope-s5, steps was 3 and is now 4)");
 }
 
