@@ -90,7 +90,7 @@ class TaskTest final : public TestSet {
   int64_t size() const override { return int64_t(examples_.size()); }
   double constant() const { return best_constant(examples_); }
 
-  // All batches have one width: a GPU's libraries prepare themselves for each, and the longest example is hardly longer than a batch's.
+  // All batches have one width: a GPU's libraries prepare themselves for each, and a batch of many has an example nearly as long as the longest.
   Batch read(int64_t first, int64_t count) const override {
     return pack(std::vector<Example>(examples_.begin() + first, examples_.begin() + first + count), length_, answers_, false);
   }

@@ -80,10 +80,7 @@ void check_folder(const std::vector<RunConfig>& plan) {
                               run.filename().string(), changed));
     check_same_data(run, fact(run, "data_order"), like);
   }
-  for (const RunConfig& run : plan) {
-    check_past(run, {});
-    check_data(run);
-  }
+  for (const RunConfig& run : plan) check_past(run, {});
 }
 
 }  // namespace darope

@@ -22,8 +22,8 @@ struct CompareConfig : RunConfig {
 
 std::vector<RunConfig> make_plan(const CompareConfig& config);     // seeds x tasks x encodings
 
-// An Error where the plan's folder belongs to another comparison. The runs in it say what it belongs to: each must be on a dataset
-// of the plan, with its settings; encodings and seeds may be others, and join the report.
+// An Error where the plan's folder belongs to another comparison. The runs in it say what it belongs to: each must have the plan's
+// settings and data; encodings, seeds and tasks may be others, and join the report.
 void check_folder(const std::vector<RunConfig>& plan);
 
 // One machine's part of a plan: every run whose place in it leaves the remainder `index`.
