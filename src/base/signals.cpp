@@ -1,26 +1,40 @@
 #include "base/signals.h"
 
+#include <atomic>
+#include <chrono>
 #include <csignal>
+#include <cstdint>
 
 #include "base/error.h"
 
 namespace darope {
 namespace {
 
-volatile std::sig_atomic_t received = 0;
+constexpr int64_t kEchoMs = 500;                          // timeout(1) and job managers signal a process and then its group: one request, twice
 
-void remember(int signal) { received = signal; }
+volatile std::sig_atomic_t received = 0;
+std::atomic<int64_t> first_interrupt = 0;
+
+int64_t now_ms() { return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+void remember(int signal) {
+  received = signal;
+  if (signal != SIGINT) return;
+  if (first_interrupt == 0) first_interrupt = now_ms();
+  if (now_ms() - first_interrupt < kEchoMs) return;
+  std::signal(SIGINT, SIG_DFL);                           // who presses Ctrl-C again does not want to wait
+  std::raise(SIGINT);
+}
 
 }  // namespace
 
 void watch_signals() {
   received = 0;
+  first_interrupt = 0;
   struct sigaction action = {};
   action.sa_handler = remember;
   action.sa_flags = SA_RESTART;                           // a file is read and written to its end; schedulers may ask more than once
-  for (const int signal : {SIGTERM, SIGUSR1}) sigaction(signal, &action, nullptr);
-  action.sa_flags |= static_cast<int>(SA_RESETHAND);      // the second Ctrl-C meets the system's own handler
-  sigaction(SIGINT, &action, nullptr);
+  for (const int signal : {SIGTERM, SIGUSR1, SIGINT}) sigaction(signal, &action, nullptr);
 }
 
 int stop_signal() { return received; }

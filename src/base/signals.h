@@ -2,7 +2,7 @@
 
 namespace darope {
 
-// SIGTERM, SIGUSR1 and SIGINT ask for a stop at the next good moment; a second one ends the process at once.
+// SIGTERM, SIGUSR1 and SIGINT ask for a stop at the next good moment; a second Ctrl-C ends the process at once.
 void watch_signals();
 int stop_signal();                  // the signal that came, or 0
 void throw_if_stopped();            // an Error with the exit code of that signal, for work that is cheap to do again

@@ -77,9 +77,9 @@ CompareConfig load(const CompareSettings& s, const CLI::App& verb) {
   return config;
 }
 
-void pack(const CompareSettings& s, const fs::path& out) {
+void pack(const CompareSettings& s, const fs::path& out, Packing packing) {
   if (s.bundle.empty() || !fs::exists(out / "runs")) return;
-  fmt::print(stderr, "{} finished runs in {}\n", write_bundle(s.bundle, {out}), s.bundle);
+  fmt::print(stderr, "{} finished runs in {}\n", write_bundle(s.bundle, {out}, packing), s.bundle);
 }
 
 // A dry run prints its plan whatever the folder and the bundles hold, and says where the real thing would be refused.
@@ -117,10 +117,10 @@ void compare_verb(const CompareSettings& s, const CLI::App& verb) {
   try {
     run_plan(share_of(plan, shard), config);
   } catch (const Error&) {
-    pack(s, out);                                  // whoever goes on needs what is there
+    pack(s, out, Packing::kQuick);                 // whoever goes on needs what is there
     throw;
   }
-  pack(s, out);
+  pack(s, out, Packing::kSmall);
   const auto missing = std::count_if(plan.begin(), plan.end(), [](const RunConfig& run) { return !is_finished(run.dump_dir); });
   if (missing > 0) {
     fmt::print("{} of {} runs are still missing in {}; bring the shards together there, then: darope report {}\n", missing, plan.size(),

@@ -48,6 +48,17 @@ TEST(Bundle, SameRunsAreTheSameBytesHoweverTheyCame) {
   EXPECT_EQ(read_file(out / "grown"), read_file(out / "whole"));
 }
 
+TEST(Bundle, QuickPackingHoldsTheSame) {
+  const Comparison c;
+  plant(c, "copy");
+  const Scratch out;
+  write_bundle(out / "small", {c.path()});
+  write_bundle(out / "quick", {c.path()}, Packing::kQuick);
+  write_bundle(out / "again", {out / "quick"});
+  EXPECT_NE(read_file(out / "quick"), read_file(out / "small"));
+  EXPECT_EQ(read_file(out / "again"), read_file(out / "small"));
+}
+
 TEST(Bundle, RefusesTwoStoriesOfOneRunAndKeepsWhatWasThere) {
   const Comparison one, other;
   one.add("copy", "hope", 0, "token_accuracy", {1}, report::planted);

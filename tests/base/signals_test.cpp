@@ -1,0 +1,42 @@
+#include "base/signals.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <csignal>
+#include <thread>
+
+namespace darope {
+namespace {
+
+TEST(Signals, OneRequestMayComeTwice) {                    // as from `timeout -s INT`, which signals the process and its group
+  watch_signals();
+  std::raise(SIGINT);
+  std::raise(SIGINT);
+  EXPECT_EQ(stop_signal(), SIGINT);
+  watch_signals();
+  EXPECT_EQ(stop_signal(), 0);
+}
+
+TEST(Signals, InsistingEndsTheProcess) {
+  EXPECT_EXIT(
+      {
+        watch_signals();
+        std::raise(SIGINT);
+        std::this_thread::sleep_for(std::chrono::seconds(1));
+        std::raise(SIGINT);
+      },
+      testing::KilledBySignal(SIGINT), "");
+}
+
+TEST(Signals, ASchedulerMayAskAsOftenAsItLikes) {
+  watch_signals();
+  std::raise(SIGTERM);
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+  std::raise(SIGTERM);
+  EXPECT_EQ(stop_signal(), SIGTERM);
+  EXPECT_EQ(exit_code_of(stop_signal()), 75);
+}
+
+}  // namespace
+}  // namespace darope
