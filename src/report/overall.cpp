@@ -125,6 +125,15 @@ template <class Keep> Datasets kept(const Datasets& datasets, const Keep& keep) 
   return result;
 }
 
+std::set<std::string> families_of(const Datasets& datasets) {
+  std::set<std::string> families;
+  for (const Dataset* dataset : datasets) families.insert(dataset->family);
+  return families;
+}
+
+// The language classes of the paper's suite, which it also takes together.
+bool is_chomsky(const Dataset& d) { return d.family == "regular" || d.family == "context-free" || d.family == "context-sensitive"; }
+
 }  // namespace
 
 std::vector<Overall> overall_verdicts(const Gathered& all, const Summary& summary) {
@@ -155,9 +164,9 @@ std::vector<Aggregate> aggregates(const Summary& summary) {
     result.push_back(aggregate(summary, x, "all", datasets));
     const Datasets others = kept(datasets, [](const Dataset& d) { return d.family != "retrieval"; });
     if (!others.empty() && others.size() < datasets.size()) result.push_back(aggregate(summary, x, "without retrieval", others));
-    std::set<std::string> families;
-    for (const Dataset* dataset : datasets) families.insert(dataset->family);
-    for (const std::string& family : families)
+    const Datasets chomsky = kept(datasets, is_chomsky);
+    if (families_of(chomsky).size() > 1 && chomsky.size() < others.size()) result.push_back(aggregate(summary, x, "Chomsky", chomsky));
+    for (const std::string& family : families_of(datasets))
       result.push_back(aggregate(summary, x, family, kept(datasets, [&](const Dataset& d) { return d.family == family; })));
   }
   return result;

@@ -67,7 +67,7 @@ struct Overall {
 // A mean over datasets of chance-normalised accuracy, with the chance the paper prints and with the true one.
 struct Aggregate {
   double x = 0;
-  std::string over;                                // "all", "without retrieval" or a family
+  std::string over;                                // "all", "without retrieval", "Chomsky" (the three language classes) or a family
   std::vector<std::string> datasets;
   struct Row {
     std::string encoding;

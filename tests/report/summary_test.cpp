@@ -116,6 +116,16 @@ TEST(Summary, AggregatesRanksAndSpreads) {
   EXPECT_DOUBLE_EQ(*s.rankings[0].ranks[2].standard_error, 0);
 }
 
+TEST(Summary, LanguageClassesAreAlsoTakenTogether) {
+  const Comparison c;
+  const std::pair<const char*, const char*> tasks[] = {{"even", "regular"}, {"reverse", "context-free"}, {"offset", "positional"}, {"recall", "retrieval"}};
+  for (const auto& [name, family] : tasks) plant(c, name, planted, {{"family", family}});
+  const Summary s = summarise(gather({c.path()}), {});
+  EXPECT_EQ(s.aggregates.at(1).over, "without retrieval");
+  EXPECT_EQ(s.aggregates.at(2).over, "Chomsky");
+  EXPECT_EQ(s.aggregates.at(2).datasets, (std::vector<std::string>{"even", "reverse"}));
+}
+
 TEST(Summary, ADivergedEncodingIsShownRankedLastAndNotCompared) {
   const Comparison c;
   plant(c, "copy");

@@ -69,7 +69,7 @@ std::string accounts_table(const Summary& summary) {
                             escape(each.over), each.datasets.size(), escape(account.at("says").get<std::string>()), order_here(each));
   if (rows.empty()) return "";
   return fmt::format("<p class='fine'>From the paper: {}.</p>", escape(paper().at("accounts_source").get<std::string>())) +
-         table(heading_cell("tasks") + heading_cell("the paper says") + heading_cell("here, best first"), rows);
+         table(heading_cell("tasks") + heading_cell("the paper says", "class='words'") + heading_cell("here, best first", "class='words'"), rows);
 }
 
 // The paper's suite is told by its size: whoever runs a few tasks does not repeat it.

@@ -69,8 +69,8 @@ std::string command(const Run& run, const Gathered& all) {
   for (const auto& [key, value] : ours) {
     const bool data = key == "data.root_dir" || key == "data.path", same = theirs.contains(key) && theirs.at(key) == value;
     const bool own = key == "name" || key == "dump_dir" || key == "threads" || key.starts_with("checkpoint.") || key.starts_with("logging.");
-    if (data && !value.empty()) text += " " + shell_word(key + "=" + own_copy(key, value));
-    else if (!data && !own && !same) text += " " + shell_word(key + "=" + value);
+    if (data && !value.empty()) text += fmt::format(" {}", shell_word(key + "=" + own_copy(key, value)));
+    else if (!data && !own && !same) text += fmt::format(" {}", shell_word(key + "=" + value));
   }
   return text + " dump_dir=again";
 }

@@ -73,7 +73,7 @@ std::string ranking_section(const Summary& summary, const Gathered&) {
     }
     std::string rows;
     for (size_t e = 0; e < summary.encodings.size(); ++e) rows += body_row(summary, summary.lengths[i], e);
-    html += per_length(summary, i, table(heading(summary, summary.lengths[i]), rows, "", "data-sort='1'") +
+    html += per_length(summary, i, table(heading(summary, summary.lengths[i]), rows, "means", "data-sort='1'") +
                                        gap_table(summary, summary.lengths[i]));
   }
   return html;
