@@ -10,6 +10,7 @@
 namespace darope {
 namespace {
 
+constexpr int kWatched[] = {SIGTERM, SIGUSR1, SIGINT};
 constexpr int64_t kEchoMs = 500;                          // timeout(1) and job managers signal a process and then its group: one request, twice
 
 volatile std::sig_atomic_t received = 0;
@@ -18,7 +19,7 @@ std::atomic<int64_t> first_interrupt = 0;
 int64_t now_ms() { return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 void remember(int signal) {
-  received = signal;
+  if (received == 0) received = signal;
   if (signal != SIGINT) return;
   if (first_interrupt == 0) first_interrupt = now_ms();
   if (now_ms() - first_interrupt < kEchoMs) return;
@@ -34,10 +35,18 @@ void watch_signals() {
   struct sigaction action = {};
   action.sa_handler = remember;
   action.sa_flags = SA_RESTART;                           // a file is read and written to its end; schedulers may ask more than once
-  for (const int signal : {SIGTERM, SIGUSR1, SIGINT}) sigaction(signal, &action, nullptr);
+  for (const int signal : kWatched) sigaction(signal, &action, nullptr);
 }
 
 int stop_signal() { return received; }
+
+HeldSignals::HeldSignals() {
+  sigset_t held;
+  sigemptyset(&held);
+  for (const int signal : kWatched) sigaddset(&held, signal);
+  pthread_sigmask(SIG_BLOCK, &held, &before_);
+}
+HeldSignals::~HeldSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
 int exit_code_of(int signal) { return signal == SIGINT ? kInterrupted : kPreempted; }
 

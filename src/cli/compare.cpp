@@ -1,14 +1,17 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 
 #include "base/config.h"
 #include "base/error.h"
+#include "base/signals.h"
 #include "cli/verbs.h"
 #include "data/text/token_file.h"
 #include "experiments/own_data.h"
 #include "experiments/past.h"
 #include "report/report.h"
+#include "report/run_files.h"
 #include "runs/bundle.h"
 
 namespace darope {
@@ -68,7 +71,7 @@ CompareConfig load(const CompareSettings& s, const CLI::App& verb) {
   if (!s.data.empty() && !file.empty()) {
     config.tasks.clear();
     config.data.root_dir.clear();
-    config.data.path = s.data;
+    config.data.path = fs::path(s.data).lexically_normal().string();
   }
   if (!s.encodings.empty()) config.encodings = split_encodings(s.encodings);
   if (!s.out.empty()) config.dump_dir = s.out;
@@ -77,13 +80,33 @@ CompareConfig load(const CompareSettings& s, const CLI::App& verb) {
   return config;
 }
 
-void pack(const CompareSettings& s, const fs::path& out, Packing packing) {
+void pack(const CompareSettings& s, const fs::path& out) {
   if (s.bundle.empty() || !fs::exists(out / "runs")) return;
-  fmt::print(stderr, "{} finished runs in {}\n", write_bundle(s.bundle, {out}, packing), s.bundle);
+  fmt::print(stderr, "{} finished runs in {}\n", write_bundle(s.bundle, {out}, Packing::kQuick), s.bundle);
+}
+
+// Whoever goes on needs what is there; why it stopped counts for more than whether that could be packed.
+void pack_after_stop(const CompareSettings& s, const fs::path& out) {
+  try {
+    pack(s, out);
+  } catch (const Error& e) {
+    fmt::print(stderr, "darope: {}\n", e.what());
+  }
+}
+
+// A run that no report can read is refused before it is taken for finished.
+void check_readable(const std::string& bundle) {
+  read_bundle(bundle, [](const RunFiles& run) { report::read_run(run); });
+}
+
+void check_bundles(const CompareSettings& s, const std::vector<RunConfig>& plan, const std::vector<RunConfig>& share) {
+  for (const std::string& bundle : s.from) check_readable(bundle);
+  const bool taken = std::find(s.from.begin(), s.from.end(), s.bundle) != s.from.end();
+  if (!s.bundle.empty()) check_bundle(plan, share, s.bundle, taken);
 }
 
 // A dry run prints its plan whatever the folder and the bundles hold, and says where the real thing would be refused.
-void print_plan(const std::vector<RunConfig>& plan, const Shard& shard, const CompareConfig& config, const std::vector<std::string>& bundles) {
+void print_plan(const std::vector<RunConfig>& plan, const std::vector<RunConfig>& share, const CompareConfig& config, const CompareSettings& s) {
   std::set<std::string> finished;
   std::string refusal;
   const auto look = [&](auto&& at) {
@@ -94,11 +117,15 @@ void print_plan(const std::vector<RunConfig>& plan, const Shard& shard, const Co
     }
   };
   look([&] { check_folder(plan); });
+  look([&] { check_bundles(s, plan, share); });
   for (const RunConfig& run : plan)
     look([&] { if (is_finished_as(run)) finished.insert(run.name); });
-  for (const std::string& bundle : bundles)
-    look([&] { for (const auto& [name, folder] : finished_in(plan, bundle)) finished.insert(name); });
-  print_cost(share_of(plan, shard), config, finished);
+  for (const std::string& bundle : s.from)
+    look([&] {
+      for (const auto& [name, folder] : finished_in(plan, bundle))
+        if (!fs::exists(folder)) finished.insert(name);
+    });
+  print_cost(share, config, finished);
   fmt::print("{}", refusal);
 }
 
@@ -111,18 +138,21 @@ void compare_verb(const CompareSettings& s, const CLI::App& verb) {
   const Shard shard = s.shard.empty() ? Shard{} : parse_shard(s.shard);
   const fs::path out = config.dump_dir;
   const std::vector<RunConfig> plan = make_plan(config);
-  if (s.dry_run) return print_plan(plan, shard, config, s.from);
+  const std::vector<RunConfig> share = share_of(plan, shard);
+  if (s.dry_run) return print_plan(plan, share, config, s);
+  watch_signals();
   check_folder(plan);
+  check_bundles(s, plan, share);
   for (const std::string& bundle : s.from) take_finished(plan, bundle);
   try {
-    run_plan(share_of(plan, shard), config);
+    run_plan(share, config);
   } catch (const Error&) {
-    pack(s, out, Packing::kQuick);                 // whoever goes on needs what is there
+    pack_after_stop(s, out);
     throw;
   }
-  pack(s, out, Packing::kSmall);
   const auto missing = std::count_if(plan.begin(), plan.end(), [](const RunConfig& run) { return !is_finished(run.dump_dir); });
   if (missing > 0) {
+    pack(s, out);
     fmt::print("{} of {} runs are still missing in {}; bring the shards together there, then: darope report {}\n", missing, plan.size(),
                out.string(), out.string());
     return;
@@ -130,6 +160,7 @@ void compare_verb(const CompareSettings& s, const CLI::App& verb) {
   report::Options options;
   options.order = encoding_order();
   fmt::print("{}\n{}\n", report::terminal_table(report::write_report(out, {out}, options)), (out / "report.html").string());
+  pack(s, out);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/names.h"
+#include "base/signals.h"
 #include "cli/verbs.h"
 #include "eval/score_table.h"
 #include "experiments/dry_run.h"
@@ -46,6 +47,7 @@ void train_verb(const TrainSettings& settings, const std::vector<std::string>& o
   if (settings.resume == "must" && !begun) throw Error(fmt::format("--resume=must, but {} has no checkpoint to go on from", config.dump_dir));
   if (settings.resume == "never" && begun) throw Error(fmt::format("--resume=never, but {} has checkpoints: choose another dump_dir, or remove it", config.dump_dir));
   if (settings.dry_run) return dry_run(config);
+  watch_signals();
   if (const int code = run(config, {}, resume); code != kDone) throw Error("the run diverged", ExitCode(code));
   ScoreTable scores;
   scores.add_lines(read_file(std::filesystem::path(config.dump_dir) / "results.jsonl"));

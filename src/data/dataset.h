@@ -49,6 +49,7 @@ struct Dataset {
   std::shared_ptr<const TrainStream> train;
   std::vector<TestLength> tests = {};
   std::shared_ptr<const TestSet> validation = nullptr;      // for choosing a checkpoint; null where the data keeps none apart
+  std::string file = {};                  // where one file holds all of it
   int64_t free_running = 0;               // so many examples of each test are also answered without help
 };
 

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "base/sha256.h"
 #include "data/open.h"
 
@@ -51,6 +52,8 @@ std::string data_hash(const Dataset& data, int64_t batches) {
   for (const int64_t index : {int64_t{0}, int64_t{1}, batches / 2, batches - 1}) add(hash, data.train->at(index));
   for (const TestLength& test : data.tests)
     for (int64_t first = 0; first < test.set->size(); first += kTestsAtOnce) add(hash, test.set->read(first, std::min(kTestsAtOnce, test.set->size() - first)));
+  const std::string file = data.file.empty() ? "" : sha256_of_file(data.file);
+  hash.add(std::as_bytes(std::span(file)));
   return hash.hex();
 }
 

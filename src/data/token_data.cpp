@@ -79,7 +79,7 @@ Dataset open_token_file(const DataConfig& config, uint64_t seed) {
                             config.path, source->size(), kFewestWindows, config.seq_len, 100 * config.test_share));
   Dataset out{.name = dataset_name(config), .family = "file", .vocabulary = source->vocabulary(),
               .measure = Measure::nll,
-              .train = std::make_shared<TokenStream>(source, test_begin, config.batch_size, config.seq_len, seed)};
+              .train = std::make_shared<TokenStream>(source, test_begin, config.batch_size, config.seq_len, seed), .file = config.path};
   for (const int64_t multiple : {1, 2, 8}) {
     const int64_t length = multiple * config.seq_len, count = std::min(config.test_examples, (test_tokens - 1) / length);
     if (count >= kFewestWindows) out.tests.push_back({multiple, std::make_shared<TokenTest>(source, test_begin, count, length)});

@@ -3,15 +3,18 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <unistd.h>
+
 #include <map>
 #include <set>
 
 #include "base/config.h"
 #include "base/error.h"
+#include "base/files.h"
 #include "data/open.h"
 #include "encodings/encoding.h"
 #include "experiments/past.h"
-#include "runs/runs.h"
+#include "runs/bundle.h"
 
 namespace darope {
 namespace {
@@ -31,6 +34,38 @@ void check_list(const char* key, const std::vector<std::string>& list) {
   for (const std::string& each : list)
     if (!seen.insert(each).second) throw Error(fmt::format("{} names '{}' twice", key, each));
 }
+
+// Whether runs that were found somewhere may stand beside those of a plan.
+class Belonging {
+ public:
+  Belonging(const std::vector<RunConfig>& plan, const fs::path& place, std::string choose) : plan_(plan), place_(place), choose_(std::move(choose)) {
+    for (const RunConfig& run : plan)
+      if (const std::string name = dataset_name(run.data); ours_.emplace(name, &run).second) names_.push_back(name);
+  }
+
+  void check(const RunConfig& there, const fs::path& run, const std::string& data_order) const {
+    const std::string dataset = dataset_name(there.data);
+    const auto same = ours_.find(dataset);
+    const RunConfig& first = plan_.front();
+    const bool other_task = same == ours_.end() && !there.data.task.empty() && !first.data.task.empty();     // one of a longer list
+    if (same == ours_.end() && !other_task)
+      throw Error(fmt::format("{} belongs to another comparison: it holds runs on {}, this one is on {}; choose another {}", place_.string(),
+                              dataset, fmt::join(names_, ", "), choose_));
+    RunConfig like = other_task ? first : *same->second;
+    like.data.task = there.data.task, like.model.encoding = there.model.encoding, like.seed = like.model.seed = there.seed;
+    if (const std::string changed = changes(there, like, {"model.seed"}); !changed.empty())
+      throw Error(fmt::format("{} belongs to another comparison (of {}, {}): choose another {}", place_.string(), run.filename().string(), changed,
+                              choose_));
+    check_same_data(run, data_order, like);
+  }
+
+ private:
+  const std::vector<RunConfig>& plan_;
+  fs::path place_;
+  std::string choose_;
+  std::map<std::string, const RunConfig*> ours_;   // one for each dataset: others differ in encoding and seed alone
+  std::vector<std::string> names_;
+};
 
 }  // namespace
 
@@ -59,28 +94,33 @@ std::vector<RunConfig> make_plan(const CompareConfig& config) {
 }
 
 void check_folder(const std::vector<RunConfig>& plan) {
-  std::map<std::string, const RunConfig*> ours;            // one for each dataset: others differ in encoding and seed alone
-  std::vector<std::string> names;
-  for (const RunConfig& run : plan)
-    if (const std::string name = dataset_name(run.data); ours.emplace(name, &run).second) names.push_back(name);
   const fs::path runs = fs::path(plan.front().dump_dir).parent_path(), folder = runs.parent_path();
+  const Belonging belonging(plan, folder, "folder with --out");
   for (const fs::path& run : runs_in(runs)) {
     RunConfig there;
     read_config_file(list_fields(there), run / "config.yaml");
-    const std::string dataset = dataset_name(there.data);
-    const auto same = ours.find(dataset);
-    const bool other_task = same == ours.end() && !there.data.task.empty() && !plan.front().data.task.empty();     // one of a longer list
-    if (same == ours.end() && !other_task)
-      throw Error(fmt::format("{} belongs to another comparison: it holds runs on {}, this one is on {}; choose another folder with --out",
-                              folder.string(), dataset, fmt::join(names, ", ")));
-    RunConfig like = other_task ? plan.front() : *same->second;
-    like.data.task = there.data.task, like.model.encoding = there.model.encoding, like.seed = like.model.seed = there.seed;
-    if (const std::string changed = changes(there, like, {"model.seed"}); !changed.empty())
-      throw Error(fmt::format("{} belongs to another comparison (of {}, {}): choose another folder with --out", folder.string(),
-                              run.filename().string(), changed));
-    check_same_data(run, fact(run, "data_order"), like);
+    belonging.check(there, run, fact(run, "data_order"));
   }
   for (const RunConfig& run : plan) check_past(run, {});
+}
+
+void check_bundle(const std::vector<RunConfig>& plan, const std::vector<RunConfig>& share, const fs::path& bundle, bool taken) {
+  const fs::path folder = bundle.has_parent_path() ? bundle.parent_path() : ".";
+  if (access(folder.c_str(), W_OK) != 0) throw Error(fmt::format("--bundle {}: nothing can be written in {}", bundle.string(), folder.string()));
+  if (!fs::exists(bundle)) return;
+  const Belonging belonging(plan, bundle, "file with --bundle");
+  std::map<std::string, fs::path> folders;
+  for (const RunConfig& run : share) folders[run.name] = run.dump_dir;
+  read_bundle(bundle, [&](const RunFiles& run) {
+    RunConfig there;
+    read_yaml(list_fields(there), run.config, (run.folder / "config.yaml").string());
+    belonging.check(there, run.folder, data_order_of(run));
+    const auto ours = folders.find(run.name);
+    if (ours == folders.end()) return;
+    if (is_finished(ours->second) ? read_file(ours->second / "run.json") != run.facts : !taken)
+      throw Error(fmt::format("{0} holds a run {1} that is not the one of {2}: take its runs with --from {0}, or choose another file with --bundle",
+                              bundle.string(), run.name, ours->second.string()));
+  });
 }
 
 }  // namespace darope

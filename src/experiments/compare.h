@@ -26,6 +26,10 @@ std::vector<RunConfig> make_plan(const CompareConfig& config);     // seeds x ta
 // settings and data; encodings, seeds and tasks may be others, and join the report.
 void check_folder(const std::vector<RunConfig>& plan);
 
+// Likewise for a bundle that the finished runs of a share are to join; where it holds other runs of their names, unless those are
+// `taken` before; and where nothing can be written.
+void check_bundle(const std::vector<RunConfig>& plan, const std::vector<RunConfig>& share, const std::filesystem::path& bundle, bool taken);
+
 // One machine's part of a plan: every run whose place in it leaves the remainder `index`.
 struct Shard {
   int64_t index = 0, count = 1;
@@ -49,7 +53,7 @@ Pace pace_of(const CompareConfig& config);
 void print_cost(const std::vector<RunConfig>& plan, const CompareConfig& config, const std::set<std::string>& finished);
 
 // Trains what is not finished yet, in processes of their own under dump_dir/runs/. A run that diverges is kept as such; a run
-// that fails is an Error once the others are through; a signal stops and saves them all.
+// that fails is an Error once the others are through; a signal, watched by the caller, stops and saves them all.
 void run_plan(const std::vector<RunConfig>& plan, const CompareConfig& config);
 
 }  // namespace darope

@@ -105,7 +105,7 @@ class Pool {
       if (is_finished(plan_[i].dump_dir)) {
         counters_[i] = plan_[i].steps;
         ++finished_;
-      } else if (code != kPreempted && code != kInterrupted) {
+      } else if (stop_signal() == 0 || (code != kPreempted && code != kInterrupted)) {      // stopped by somebody else is not through either
         failures_ += fmt::format("{}{} (see {}/log.txt)", failures_.empty() ? "" : ", ", plan_[i].name, plan_[i].dump_dir);
       }
       return true;
@@ -135,7 +135,6 @@ Pace pace_of(const CompareConfig& config) {
 
 void run_plan(const std::vector<RunConfig>& plan, const CompareConfig& config) {
   const Pace pace = pace_of(config);
-  watch_signals();
   Pool pool(plan, pace.jobs, pace.threads);
   pool.run();
   throw_if_stopped();

@@ -35,7 +35,7 @@ CompareConfig config_for(const std::filesystem::path& file) {
   config.dump_dir = (std::filesystem::path("runs") / config.name).string();
   config.seeds = 2;
   config.seed = 0;
-  config.data.path = file.string();
+  config.data.path = file.lexically_normal().string();       // ./my.txt is my.txt, and goes on with its runs
   config.data.seq_len = context_for(source.size());
   config.data.batch_size = kTokensPerStep / config.data.seq_len;
   config.data.test_examples = 128;

@@ -10,6 +10,7 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "data/open.h"
+#include "runs/lines.h"
 #include "runs/runs.h"
 #include "train/checkpoint_dir.h"
 
@@ -55,11 +56,16 @@ std::string data_order(const RunConfig& config) {
 
 }  // namespace
 
+std::string data_order_of(const RunFiles& run) {
+  const std::string file = (run.folder / "run.json").string();
+  return need<std::string>(parse_json(run.facts, file), "data_order", file);
+}
+
 // Written at its beginning or at its end.
 std::string fact(const fs::path& run, const char* key) {
   for (const char* name : {"manifest.json", "run.json"})
     if (const fs::path file = run / name; fs::exists(file))
-      if (const Json facts = parse_json(read_file(file), file.string()); facts.contains(key)) return facts.at(key);
+      if (const Json facts = parse_json(read_file(file), file.string()); facts.contains(key)) return need<std::string>(facts, key, file.string());
   return "";
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 #include "experiments/run.h"
+#include "runs/runs.h"
 
 namespace darope {
 
@@ -16,6 +17,7 @@ void check_dtype(const RunConfig& config, const Resume& resume, const std::strin
 void check_data(const RunConfig& config, const Resume& resume = {});
 // Likewise for another run of the same comparison, found in `run`, whose data order had the hash `known`; "" is any.
 void check_same_data(const std::filesystem::path& run, const std::string& known, const RunConfig& config);
+std::string data_order_of(const RunFiles& run);                             // what a finished run says of its data
 std::string fact(const std::filesystem::path& run, const char* key);        // what a run wrote about itself; "" if nothing
 bool is_finished_as(const RunConfig& config);
 

@@ -138,7 +138,6 @@ RunConfig resolve(RunConfig config) {
 }
 
 int run(RunConfig given, const std::function<void(int64_t)>& on_step, const Resume& resume) {
-  watch_signals();
   const RunConfig config = resolve(given);
   check_past(config, resume);                             // refuses before anything is made
   check_data(config, resume);

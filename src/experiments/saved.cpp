@@ -17,7 +17,7 @@ namespace {
 
 // Whole or not at all: a folder under the run's own name is a finished run.
 void unpack(const RunFiles& run, const fs::path& folder) {
-  const fs::path temporary = folder.string() + ".part";
+  const fs::path temporary = folder.parent_path() / ("." + folder.filename().string() + ".part");
   remove_tree(temporary);
   make_directories(temporary);
   write_file(temporary / "config.yaml", run.config);
@@ -38,7 +38,7 @@ std::map<std::string, fs::path> finished_in(const std::vector<RunConfig>& plan, 
     const auto found = wanted.find(run.name);
     if (found == wanted.end()) return;
     check_same_config(run.config, run.folder / "config.yaml", *found->second);
-    check_same_data(run.folder, parse_json(run.facts, (run.folder / "run.json").string()).value("data_order", ""), *found->second);
+    check_same_data(run.folder, data_order_of(run), *found->second);
     folders[run.name] = found->second->dump_dir;
   });
   return folders;
@@ -54,7 +54,7 @@ void take_finished(const std::vector<RunConfig>& plan, const fs::path& bundle) {
     unpack(run, found->second);
     ++taken;
   });
-  fmt::print(stderr, "{}: {} finished runs taken, {} already here, {} of no use to this plan\n", bundle.string(), taken, there, others);
+  fmt::print(stderr, "{}: {} finished runs taken, {} left out because their folders are here, {} of no use to this plan\n", bundle.string(), taken, there, others);
 }
 
 std::vector<RunConfig> share_of(const std::vector<RunConfig>& plan, const Shard& shard) {

@@ -79,8 +79,10 @@ Cell make_cell(const Gathered& all, const Dataset& dataset, const AtLength& at, 
   if (dataset.higher_better && dataset.true_chance) cell.normalised_true = stats::chance_normalised(*cell.mean, *dataset.true_chance);
   cell.free_running = beside(all, dataset.name, encoding, "free_running", at.x);
   cell.n_free = beside(all, dataset.name, encoding, "nll_n_free", at.x);
-  if (const auto share = beside(all, dataset.name, encoding, "exact_match", at.x))
-    cell.exact_match = {*share, stats::wilson(int64_t(std::lround(*share * double(at.examples))), at.examples)};
+  if (const auto share = beside(all, dataset.name, encoding, "exact_match", at.x)) {
+    const int64_t hits = std::lround(*share * double(at.examples));
+    cell.exact_match = {*share, stats::wilson(hits, at.examples), stats::wald(hits, at.examples)};
+  }
   return cell;
 }
 

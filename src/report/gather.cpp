@@ -28,17 +28,22 @@ void add(Run run, Gathered& all) {
                             run.encoding, run.dataset, run.seed));
 }
 
-// Only the encoding may differ between runs that are compared.
-void refuse_mismatch(const Run& a, const Run& b) {
-  const auto refuse = [&](const std::string& what) {
-    throw Error(fmt::format("{} and {} cannot be compared: their {} differ{}", a.folder.string(), b.folder.string(), what,
-                            what.back() == 's' ? "" : "s"));
-  };
-  if (a.shared_init != b.shared_init) refuse("initial shared weights");
-  if (a.data_order != b.data_order) refuse("data order");
-  if (a.config_without_encoding != b.config_without_encoding) refuse("configs beyond the encoding");
-  if (!a.dtype.empty() && !b.dtype.empty() && a.dtype != b.dtype) refuse("types of number");
-  if (!a.diverged && !b.diverged && a.tokens != b.tokens) refuse("numbers of training tokens");
+void refuse(const Run& a, const Run& b, const std::string& what) {
+  throw Error(fmt::format("{} and {} cannot be compared: their {} differ{}", a.folder.string(), b.folder.string(), what,
+                          what.back() == 's' ? "" : "s"));
+}
+
+// Only encoding and seed may differ between runs of a dataset.
+void refuse_other_settings(const Run& a, const Run& b) {
+  if (a.config_without_encoding != b.config_without_encoding) refuse(a, b, "configs beyond the encoding");
+  if (!a.dtype.empty() && !b.dtype.empty() && a.dtype != b.dtype) refuse(a, b, "types of number");
+}
+
+// Those of one seed begin alike and see the same.
+void refuse_other_start(const Run& a, const Run& b) {
+  if (a.shared_init != b.shared_init) refuse(a, b, "initial shared weights");
+  if (a.data_order != b.data_order) refuse(a, b, "data order");
+  if (!a.diverged && !b.diverged && a.tokens != b.tokens) refuse(a, b, "numbers of training tokens");
 }
 
 // Scores are paired by example and averaged over seeds, so every run of a dataset has to have them all.
@@ -55,12 +60,15 @@ void refuse_other_tests(const Run& a, const Run& b) {
 }
 
 void refuse_mismatches(const std::vector<Run>& runs) {
-  std::map<std::pair<std::string, int64_t>, std::vector<const Run*>> matched;
+  std::map<std::pair<std::string, int64_t>, std::vector<const Run*>> of_seed;
+  std::map<std::string, std::vector<const Run*>> of_dataset;
   std::map<std::string, const Run*> tested;
   for (const Run& run : runs) {
-    std::vector<const Run*>& earlier = matched[{run.dataset, run.seed}];
-    for (const Run* other : earlier) refuse_mismatch(*other, run);
-    earlier.push_back(&run);
+    std::vector<const Run*>&alike = of_dataset[run.dataset], &matched = of_seed[{run.dataset, run.seed}];
+    for (const Run* other : alike) refuse_other_settings(*other, run);
+    for (const Run* other : matched) refuse_other_start(*other, run);
+    alike.push_back(&run);
+    matched.push_back(&run);
     if (!run.diverged) refuse_other_tests(*tested.emplace(run.dataset, &run).first->second, run);
   }
 }

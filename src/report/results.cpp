@@ -47,7 +47,7 @@ ordered_json to_json(const Cell& cell) {
                     {"cousineau_morey", maybe(cell.cousineau_morey)},
                     {"normalised", maybe(cell.normalised)}, {"normalised_true", maybe(cell.normalised_true)},
                     {"free_running", maybe(cell.free_running)}, {"n_free", maybe(cell.n_free)}, {"exact_match", nullptr}};
-  if (cell.exact_match) json["exact_match"] = {{"share", cell.exact_match->share}, {"wilson", to_json(cell.exact_match->wilson)}};
+  if (cell.exact_match) json["exact_match"] = {{"share", cell.exact_match->share}, {"wilson", to_json(cell.exact_match->wilson)}, {"wald", to_json(cell.exact_match->wald)}};
   return json;
 }
 

@@ -14,7 +14,7 @@ struct Options {
 
 struct Proportion {
   double share = 0;
-  stats::Interval wilson;
+  stats::Interval wilson, wald;
 };
 
 // One encoding on one dataset at one length. An encoding that finished no seed has no mean.

@@ -18,7 +18,7 @@ struct BundleLimits {
   int zstd_window_log = 27;
 };
 
-// Who waits for a bundle to be mailed can wait for it to be small; who has asked to stop cannot.
+// Hundreds of runs take half a minute to pack small, a second or two to pack quickly into a third more.
 enum class Packing { kSmall, kQuick };
 
 // Packs the finished runs of comparisons (folders or bundles) and returns how many they are. Runs of a bundle that is already

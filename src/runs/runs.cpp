@@ -19,7 +19,7 @@ std::string text_if_there(const fs::path& file) { return fs::exists(file) ? read
 std::vector<fs::path> sorted_folders(const fs::path& parent) {
   std::vector<fs::path> found;
   for (const fs::directory_entry& entry : fs::directory_iterator(parent))
-    if (entry.is_directory()) found.push_back(entry.path());
+    if (entry.is_directory() && !entry.path().filename().string().starts_with(".")) found.push_back(entry.path());      // still being unpacked
   std::sort(found.begin(), found.end());
   return found;
 }

@@ -18,6 +18,23 @@ TEST(Signals, OneRequestMayComeTwice) {                    // as from `timeout -
   EXPECT_EQ(stop_signal(), 0);
 }
 
+TEST(Signals, TheFirstOneCounts) {                         // a scheduler's wish is not taken for a person's
+  watch_signals();
+  std::raise(SIGTERM);
+  std::raise(SIGINT);
+  EXPECT_EQ(stop_signal(), SIGTERM);
+}
+
+TEST(Signals, HeldOnesWait) {
+  watch_signals();
+  {
+    const HeldSignals held;
+    std::raise(SIGTERM);
+    EXPECT_EQ(stop_signal(), 0);
+  }
+  EXPECT_EQ(stop_signal(), SIGTERM);
+}
+
 TEST(Signals, InsistingEndsTheProcess) {
   EXPECT_EXIT(
       {

@@ -6,6 +6,7 @@ import os
 import pathlib
 import re
 import shlex
+import signal
 import subprocess
 
 import numpy
@@ -115,6 +116,61 @@ def test_shards_and_bundles_make_one_comparison(tmp_path):
     assert [run["seconds"] for run in again["runs"]] == [run["seconds"] for run in sorted(whole["runs"], key=lambda r: r["encoding"])]
 
 
+def stopped(*arguments, cwd, name="SIGTERM", after=lambda: True):
+    """The exit code of a comparison that was sent a signal as soon as its first run is a process and `after` holds."""
+    child = subprocess.Popen([PROGRAM, *map(str, arguments), "device=cpu"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=cwd)
+    children = pathlib.Path(f"/proc/{child.pid}/task/{child.pid}/children")
+    while child.poll() is None and not (children.read_text() and after()):
+        pass
+    child.send_signal(getattr(signal, name))
+    return child.wait(timeout=120)
+
+
+@pytest.mark.parametrize("name, code", [("SIGTERM", 75), ("SIGINT", 130)])
+def test_a_stopped_comparison_goes_on(tmp_path, name, code):
+    plan = ["compare", *task_but("steps=400"), "logging.freq=1", "--jobs", "1"]
+    begun = lambda: any(tmp_path.glob("mine/runs/*/metrics.jsonl"))
+    assert stopped(*plan, "--out", "mine", "--bundle", "b.tar.zst", cwd=tmp_path, name=name, after=begun) == code
+    assert not any(tmp_path.glob("mine/runs/*/run.json")) and not (tmp_path / "mine" / "report.html").exists()
+    done(*plan, "--out", "mine", "--bundle", "b.tar.zst", "device=cpu", cwd=tmp_path)
+    done(*plan, "--out", "undisturbed", "device=cpu", cwd=tmp_path)
+    done("report", "b.tar.zst", "--out", "packed", cwd=tmp_path)
+    ends = [json.loads((tmp_path / out / "results.json").read_text())["datasets"] for out in ("mine", "undisturbed", "packed")]
+    assert ends[0] == ends[1] == ends[2]
+
+
+def test_no_signal_is_lost_between_two_processes(tmp_path):
+    """A run that is just being born hears of the stop too, and does not train to its end."""
+    for i in range(10):
+        assert stopped("compare", *task_but("steps=100000"), "--jobs", "1", "--out", i, cwd=tmp_path) == 75
+        assert not any(tmp_path.glob(f"{i}/runs/*/run.json"))
+
+
+def test_why_it_stopped_counts_for_more_than_its_bundle(tmp_path):
+    (tmp_path / "sub").mkdir()
+    gone = lambda: (tmp_path / "sub").exists() and not (tmp_path / "sub").rmdir()
+    assert stopped("compare", *task_but("steps=100000"), "--out", "mine", "--bundle", "sub/b.tar.zst", cwd=tmp_path, after=gone) == 75
+
+
+def test_a_bundle_to_write_is_looked_at_first(tmp_path):
+    done("compare", *TASK, "--out", "mine", "--bundle", "b.tar.zst", cwd=tmp_path)
+    again = ["--out", "other", "--bundle", "b.tar.zst"]
+    assert "b.tar.zst belongs to another comparison (of parity-darope-s0, steps was 4 and is now 5)" in refused("compare", *task_but("steps=5"), *again, cwd=tmp_path)
+    assert "take its runs with --from b.tar.zst" in refused("compare", *TASK, *again, cwd=tmp_path)
+    assert "nothing can be written in nowhere" in refused("compare", *TASK, "--out", "other", "--bundle", "nowhere/b.tar.zst", cwd=tmp_path)
+    done("compare", *TASK, *again, "--from", "b.tar.zst", cwd=tmp_path)
+
+
+@pytest.mark.parametrize("facts", ["[]", '"x"', '{"a": 1}', '{"schema": 99}'])
+def test_a_bundle_no_report_can_read_is_not_taken(tmp_path, facts):
+    done("compare", *TASK, "--out", "mine", cwd=tmp_path)
+    next(tmp_path.glob("mine/runs/*nope*/run.json")).write_text(facts)
+    subprocess.run(["tar", "--zstd", "-cf", "b.tar.zst", *sorted(str(f.relative_to(tmp_path / "mine")) for f in tmp_path.glob("mine/runs/*/*")
+                    if f.name in ("config.yaml", "metrics.jsonl", "results.jsonl", "run.json"))], cwd=tmp_path / "mine", check=True)
+    (tmp_path / "mine" / "b.tar.zst").rename(tmp_path / "b.tar.zst")
+    assert "run.json" in refused("compare", *TASK, "--out", "other", "--from", "b.tar.zst", cwd=tmp_path)
+
+
 def test_tasks_are_scored_in_every_way(tmp_path):
     done("compare", *TASK, "--out", "one", cwd=tmp_path)
     lines = [json.loads(line) for line in (tmp_path / "one" / "runs" / "parity-nope-s0" / "results.jsonl").read_text().splitlines()]
@@ -168,6 +224,7 @@ def test_another_file_is_another_comparison(tmp_path):
     text_file(tmp_path, "a.txt"), text_file(tmp_path, "b.txt")
     rest = ["--out", "mine", "--encodings", "nope", "--seeds", "1", *SMALL]
     done("compare", "--data", "a.txt", *rest, cwd=tmp_path)
+    done("compare", "--data", "./a.txt", *rest, cwd=tmp_path)               # the same file, spelled otherwise
     assert "mine belongs to another comparison: it holds runs on a, this one is on b" in refused("compare", "--data", "b.txt", *rest, cwd=tmp_path)
 
 
@@ -180,6 +237,16 @@ def test_a_file_that_changed_is_another_comparison(tmp_path):
         assert "the data are not what they were" in refused("compare", *rest, *arguments, "--encodings", "nope,rope", cwd=tmp_path)
     assert "the data are not what they were" in refused("compare", *rest, "--out", "mine", "--encodings", "rope", cwd=tmp_path)
     assert [run.name for run in (tmp_path / "mine" / "runs").iterdir()] == ["a-nope-s0"] and not (tmp_path / "other").exists()
+
+
+def test_a_small_change_in_a_large_file_is_seen(tmp_path):
+    """Not only where batches were looked at."""
+    (tmp_path / "a.txt").write_text("".join(f"{i} and {i * i % 97} make {i + i * i % 97}.\n" for i in range(20000)))
+    rest = ["--data", "a.txt", "--seeds", "1", *SMALL]
+    done("compare", *rest, "--encodings", "nope", cwd=tmp_path)
+    text = (tmp_path / "a.txt").read_text()
+    (tmp_path / "a.txt").write_text(text[:150_000] + "x" + text[150_001:])
+    assert "the data are not what they were" in refused("compare", *rest, "--encodings", "nope,rope", cwd=tmp_path)
 
 
 def test_a_dry_run_survives_a_folder_it_cannot_read(tmp_path):

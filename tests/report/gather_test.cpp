@@ -40,6 +40,15 @@ TEST(Gather, RefusesRunsThatDifferBeyondTheEncoding) {
   expect_contains(error_of([&] { gather({c.path()}); }), "numbers of training tokens differ");
 }
 
+TEST(Gather, RefusesSeedsThatWereTrainedOtherwise) {
+  for (const auto& [key, words] : std::map<std::string, std::string>{{"config_without_encoding", "configs beyond the encoding differ"}, {"dtype", "types of number differ"}}) {
+    const Comparison c;
+    c.add("copy", "rope", 0, "token_accuracy", {1, 2}, planted, {{key, "one"}});
+    c.add("copy", "rope", 1, "token_accuracy", {1, 2}, planted, {{key, "another"}});
+    expect_contains(error_of([&] { gather({c.path()}); }), words);
+  }
+}
+
 TEST(Gather, OtherSeedsAndDatasetsMayDiffer) {
   const Comparison c;
   plant(c, "copy");

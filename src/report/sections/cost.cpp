@@ -37,7 +37,7 @@ std::string cost_section(const Summary& summary, const Gathered&) {
   }
   std::string head;
   for (const char* title : {"encoding", "parameters", "time a run", "tokens/s", "peak memory"}) head += heading_cell(title);
-  return fmt::format("<p>Means over finished runs; memory is the most any run took. Small figures: times what {} takes.</p>{}",
+  return fmt::format("<p>Means over finished runs, as long as they took beside whatever else the machine did; memory is the most any run took. Small figures: times what {} takes.</p>{}",
                      escape(summary.reference), table(head, rows));
 }
 

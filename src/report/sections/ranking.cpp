@@ -23,8 +23,8 @@ std::string heading(const Summary& summary, double x) {
   std::string row = heading_cell("encoding") + heading_cell("mean rank");
   for (const Aggregate* each : aggregates_at(summary, x)) {
     const std::string count = fmt::format(" <small>({})</small>", each->datasets.size());
-    if (each->over == "all") row += heading_cell("all" + count) + heading_cell("all, true chance" + count);
-    else row += heading_cell(escape(each->over) + count);
+    row += heading_cell(escape(each->over) + count);
+    if (each->over == "all") row += heading_cell("all, the paper's chance" + count);
   }
   return row;
 }
@@ -37,8 +37,8 @@ std::string body_row(const Summary& summary, double x, size_t e) {
       rank.mean);
   for (const Aggregate* each : aggregates_at(summary, x)) {
     const Aggregate::Row& own = each->rows[e];
-    row += number_cell(with_spread(own.normalised, own.normalised_sd, true), own.normalised);
-    if (each->over == "all") row += number_cell(with_spread(own.normalised_true, own.normalised_true_sd, true), own.normalised_true);
+    row += number_cell(with_spread(own.normalised_true, own.normalised_true_sd, true), own.normalised_true);
+    if (each->over == "all") row += number_cell(with_spread(own.normalised, own.normalised_sd, true), own.normalised);
   }
   return fmt::format("<tr {}>{}</tr>", of_encoding(e), row);
 }
@@ -64,7 +64,7 @@ std::string ranking_section(const Summary& summary, const Gathered&) {
                                  has_accuracies(summary) ? "learned " : "");
   if (!summary.aggregates.empty())
     html += "Then chance-normalised accuracy in % (0 is guessing, 100 is perfect): a plain mean over as many datasets as stand in brackets, "
-            "learned or not, ± the spread that seeds give it. ";
+            "learned or not, ± the spread that seeds give it; one column has the chances the paper prints, some of them below guessing. ";
   html += "Click a heading to sort.</p>";
   for (size_t i = 0; i < summary.lengths.size(); ++i) {
     if (!ranking_at(summary, summary.lengths[i])) {
