@@ -128,6 +128,13 @@ void AppendFile::truncate(int64_t length) {
   if (::ftruncate(file_.get(), length) != 0) fail_on("shorten", path_);
 }
 
+void check_writable(const fs::path& file) {
+  const fs::path folder = file.has_parent_path() ? file.parent_path() : ".";
+  if (!fs::is_directory(folder)) throw Error(fmt::format("cannot write {}: there is no folder {}", file.string(), folder.string()));
+  if (fs::is_directory(file)) throw Error(fmt::format("cannot write {}: it is a folder", file.string()));
+  if (::access(folder.c_str(), W_OK) != 0) fail_on("write", file);
+}
+
 void make_directories(const fs::path& path) {
   if (path.empty() || fs::is_directory(path)) return;
   make_directories(path.parent_path());

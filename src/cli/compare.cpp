@@ -29,7 +29,7 @@ struct CompareSettings {
 // "a,b:base=1,slow_bands=2,c": a piece with '=' and no ':' is a further option of the encoding before it.
 std::vector<std::string> split_encodings(const std::string& text) {
   std::vector<std::string> out;
-  for (size_t begin = 0; begin <= text.size();) {
+  for (size_t begin = 0; !text.empty() && begin <= text.size();) {
     const size_t end = std::min(text.find(',', begin), text.size());
     const std::string piece = text.substr(begin, end - begin);
     const bool option = piece.find('=') != std::string::npos && piece.find(':') == std::string::npos;
@@ -73,8 +73,8 @@ CompareConfig load(const CompareSettings& s, const CLI::App& verb) {
     config.data.root_dir.clear();
     config.data.path = fs::path(s.data).lexically_normal().string();
   }
-  if (!s.encodings.empty()) config.encodings = split_encodings(s.encodings);
-  if (!s.out.empty()) config.dump_dir = s.out;
+  if (verb.count("--encodings") > 0) config.encodings = split_encodings(s.encodings);
+  if (verb.count("--out") > 0) config.dump_dir = s.out;
   if (verb.count("--seeds") > 0) config.seeds = s.seeds;
   if (verb.count("--jobs") > 0) config.jobs = s.jobs;
   return config;

@@ -33,6 +33,8 @@ fs::path folder_for_report(const ReportSettings& s, const std::vector<fs::path>&
 
 void print_report(const ReportSettings& s) {
   const std::vector<fs::path> comparisons(s.comparisons.begin(), s.comparisons.end());
+  for (const std::string& file : {s.csv, s.bundle})
+    if (!file.empty()) check_writable(file);                // before anything is written
   const fs::path out = folder_for_report(s, comparisons);
   report::Options options = s.options;
   options.order = encoding_order();

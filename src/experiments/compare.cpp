@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <unistd.h>
-
 #include <map>
 #include <set>
 
@@ -95,6 +93,8 @@ std::vector<RunConfig> make_plan(const CompareConfig& config) {
 
 void check_folder(const std::vector<RunConfig>& plan) {
   const fs::path runs = fs::path(plan.front().dump_dir).parent_path(), folder = runs.parent_path();
+  for (fs::path part; const fs::path& each : runs)
+    if (part /= each; fs::exists(part) && !fs::is_directory(part)) throw Error(fmt::format("{} is a file where a folder is needed: choose another with --out", part.string()));
   const Belonging belonging(plan, folder, "folder with --out");
   for (const fs::path& run : runs_in(runs)) {
     RunConfig there;
@@ -105,8 +105,7 @@ void check_folder(const std::vector<RunConfig>& plan) {
 }
 
 void check_bundle(const std::vector<RunConfig>& plan, const std::vector<RunConfig>& share, const fs::path& bundle, bool taken) {
-  const fs::path folder = bundle.has_parent_path() ? bundle.parent_path() : ".";
-  if (access(folder.c_str(), W_OK) != 0) throw Error(fmt::format("--bundle {}: nothing can be written in {}", bundle.string(), folder.string()));
+  check_writable(bundle);
   if (!fs::exists(bundle)) return;
   const Belonging belonging(plan, bundle, "file with --bundle");
   std::map<std::string, fs::path> folders;

@@ -18,6 +18,7 @@
 #include "base/signals.h"
 #include "experiments/compare.h"
 #include "experiments/process.h"
+#include "train/checkpoint_dir.h"
 #include "runs/runs.h"
 
 namespace darope {
@@ -57,12 +58,18 @@ int run_into_log(const RunConfig& config, Counters::Counter& steps) {
   return run(config, [&](int64_t done) { steps.store(done, std::memory_order_relaxed); });
 }
 
+// Where a run goes on: steps of an earlier life say nothing of this one's speed.
+int64_t newest_step(const std::string& run) {
+  const std::vector<Checkpoint> all = list_checkpoints(std::filesystem::path(run) / "checkpoints");
+  return all.empty() ? 0 : all.back().step;
+}
+
 class Pool {
  public:
   Pool(const std::vector<RunConfig>& plan, int64_t jobs, int64_t threads) : plan_(plan), jobs_(jobs), threads_(threads), counters_(plan.size()) {
     for (size_t i = 0; i < plan.size(); ++i) {
       if (is_finished(plan[i].dump_dir)) counters_[i] = plan[i].steps, ++finished_;
-      else waiting_.push_back(i);
+      else counters_[i] = newest_step(plan[i].dump_dir), waiting_.push_back(i);
     }
   }
 

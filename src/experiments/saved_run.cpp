@@ -58,6 +58,7 @@ void change_encoding(DecoderConfig& model, const std::string& encoding, const fs
 
 SavedRun open_run(const fs::path& folder, const Which& which, const std::vector<std::string>& overrides) {
   if (!fs::exists(folder / "config.yaml")) {
+    if (!fs::exists(folder)) throw Error(fmt::format("there is no run {}", folder.string()));
     refuse_comparison(folder);
     throw Error(fmt::format("{} is not a run's folder: it has no config.yaml", folder.string()));
   }

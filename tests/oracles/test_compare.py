@@ -157,7 +157,7 @@ def test_a_bundle_to_write_is_looked_at_first(tmp_path):
     again = ["--out", "other", "--bundle", "b.tar.zst"]
     assert "b.tar.zst belongs to another comparison (of parity-darope-s0, steps was 4 and is now 5)" in refused("compare", *task_but("steps=5"), *again, cwd=tmp_path)
     assert "take its runs with --from b.tar.zst" in refused("compare", *TASK, *again, cwd=tmp_path)
-    assert "nothing can be written in nowhere" in refused("compare", *TASK, "--out", "other", "--bundle", "nowhere/b.tar.zst", cwd=tmp_path)
+    assert "cannot write nowhere/b.tar.zst: there is no folder nowhere" in refused("compare", *TASK, "--out", "other", "--bundle", "nowhere/b.tar.zst", cwd=tmp_path)
     done("compare", *TASK, *again, "--from", "b.tar.zst", cwd=tmp_path)
 
 
@@ -197,6 +197,9 @@ BAD = {
     "a file too small for a test": (["--data", "tiny.txt"], ["tiny.txt", "200 tokens", "too few for a test set", "longer file"]),
     "an empty file": (["--data", "empty.txt"], ["empty.txt is empty"]),
     "a file that is not there": (["--data", "nowhere.txt"], ["nowhere.txt", "no such file"]),
+    "a picture named as text": (["--data", "picture.txt"], ["picture.txt is no plain text: byte 8 is zero"]),
+    "a folder": (["--data", "folder"], ["folder is a folder, not a file"]),
+    "no encodings": ([QUICK, "--encodings", ""], ["encodings is empty"]),
     "a file of no known kind": (["--data", "own.csv"], ["own.csv", ".jsonl"]),
     "a data file for a config": (["tiny.txt"], ["tiny.txt is no config", "darope compare --data tiny.txt"]),
     "a far-off encoding": ([QUICK, "--encodings", "absolute"], ["unknown encoding 'absolute'. Known: nope, rope"]),
@@ -215,9 +218,21 @@ def test_bad_input(tmp_path, arguments, words):
     (tmp_path / "tiny.txt").write_text("x" * 200)
     (tmp_path / "empty.txt").write_text("")
     (tmp_path / "own.csv").write_text("1,2\n" * 1000)
+    (tmp_path / "picture.txt").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" * 1000)
+    (tmp_path / "folder").mkdir()
     sentence = refused("compare", *arguments, *(["--out", "out"] if arguments else []), cwd=tmp_path)
     for word in words:
         assert word in sentence
+
+
+def test_a_folder_that_is_a_file(tmp_path):
+    (tmp_path / "mine").write_text("of somebody's")
+    assert "mine is a file where a folder is needed" in refused("compare", *TASK, "--out", "mine", cwd=tmp_path)
+
+
+def test_a_report_that_cannot_be_whole_is_not_written(tmp_path):
+    done("compare", *TASK, "--out", "mine", cwd=tmp_path)
+    assert "cannot write nowhere/x.csv: there is no folder nowhere" in refused("report", "mine", "--reference", "nope", "--csv", "nowhere/x.csv", "--out", "again", cwd=tmp_path)
 
 
 def test_another_file_is_another_comparison(tmp_path):
@@ -289,7 +304,9 @@ def test_a_comparison_where_one_run_is_asked_for(tmp_path):
     for verb in (["eval"], ["generate", "--prompt", "x"], ["ckpt", "list"]):
         for folder in ("mine", "mine/runs"):
             assert f"{folder} holds 2 runs: give one of them, such as mine/runs/parity-darope-s0 or mine/runs/parity-nope-s0" in refused(*verb, folder, cwd=tmp_path)
-    assert "not a run's folder" in refused("eval", "nowhere", cwd=tmp_path)
+    assert "there is no run nowhere" in refused("eval", "nowhere", cwd=tmp_path)
+    (tmp_path / "empty").mkdir()
+    assert "not a run's folder" in refused("eval", "empty", cwd=tmp_path)
 
 
 def test_an_encoding_that_the_weights_do_not_fit(tmp_path):

@@ -173,7 +173,7 @@ TEST(Words, SayWhoLeadsAndWhatIsOpen) {
                   "At this size there is no single winner at the training length: pope has the best mean, but darope and hope may be as "
                   "good or better.");
   expect_contains(text, "pope is better than nope.");
-  expect_contains(text, "seeds in all would settle the mean difference, but seeds that disagree in sign call neither better.");
+  expect_contains(text, "seeds in all, and seeds that agree on who is ahead, which these do not.");
   expect_contains(text, "84.0");
   Summary large = s;
   large.parameters = 1'000'000'000;

@@ -62,6 +62,9 @@ TokenSource bytes_as_tokens(const std::filesystem::path& path) {
   auto file = std::make_shared<MappedFile>(path);
   const std::span<const std::byte> bytes = file->bytes();
   refuse_empty(bytes, path.string());
+  if (const auto zero = std::find(bytes.begin(), bytes.end(), std::byte{0}); zero != bytes.end())
+    throw Error(fmt::format("{} is no plain text: byte {} is zero, as in pictures, archives and UTF-16; give UTF-8 text, or ids as .npy", path.string(),
+                            zero - bytes.begin()));
   return {path.string(), std::move(file), bytes, 1, false};
 }
 
@@ -148,8 +151,9 @@ TokenSource open_tokens(const std::filesystem::path& path, std::optional<int64_t
   const std::string name = path.string();
   if (vocabulary && *vocabulary < 1) throw Error(fmt::format("{}: a vocabulary has at least 1 id, not {}", name, *vocabulary));
   const bool text = name.ends_with(".txt"), ids = name.ends_with(".bin") || name.ends_with(".npy");
+  if (std::filesystem::is_directory(path)) throw Error(name + " is a folder, not a file of text or tokens");
   if (!is_token_file(path))
-    throw Error(name + " has a name that says no kind of tokens: .bin, .npy, .txt, .jsonl, .jsonl.gz or .jsonl.zst");
+    throw Error(name + ": the name of a file to learn from ends in .txt, .jsonl, .jsonl.gz, .jsonl.zst, .bin or .npy");
   TokenSource source = text ? bytes_as_tokens(path) : ids ? ids_as_tokens(path) : documents_as_tokens(path);
   if (!vocabulary) vocabulary = ids ? vocabulary_beside(path) : kByteVocabulary;
   source.set_vocabulary(vocabulary ? *vocabulary : source.largest_id() + 1);
