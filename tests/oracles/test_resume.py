@@ -93,12 +93,12 @@ def test_a_run_without_weights_cannot_go_on_otherwise(tmp_path, finished):
 
 def test_changed_data_is_not_mixed_in(tmp_path):
     text = tmp_path / "text.txt"
-    text.write_bytes(bytes(i * i % 251 for i in range(20000)))
+    text.write_bytes(bytes(1 + i * i % 251 for i in range(20000)))
     settings = ["data.task=", f"data.path={text}", "data.seq_len=32", "checkpoint.dump.every=1"]
     folder = tmp_path / "run"
     assert train(folder, *settings).returncode == 0
     (folder / "run.json").unlink()
-    text.write_bytes(bytes(i * i % 241 for i in range(20000)))
+    text.write_bytes(bytes(1 + i * i % 241 for i in range(20000)))
     before = contents(folder)
     done = train(folder, *settings)
     assert done.returncode == 2 and "data are not what they were" in done.stderr, done.stderr
@@ -191,7 +191,7 @@ def test_keys_of_the_metrics(finished):
 
 def test_the_whole_test_part_of_the_data_counts(tmp_path):
     text = tmp_path / "text.txt"
-    text.write_bytes(bytes(i * i % 251 for i in range(20000)))
+    text.write_bytes(bytes(1 + i * i % 251 for i in range(20000)))
     settings = ["data.task=", f"data.path={text}", "data.seq_len=32", "data.test_examples=40"]
     folder = tmp_path / "run"
     assert train(folder, *settings).returncode == 0
@@ -205,10 +205,10 @@ def test_the_whole_test_part_of_the_data_counts(tmp_path):
 
 def test_a_comparison_notices_changed_data(tmp_path):
     text = tmp_path / "text.txt"
-    text.write_bytes(bytes(i * i % 251 for i in range(20000)))
+    text.write_bytes(bytes(1 + i * i % 251 for i in range(20000)))
     compare = [BINARY, "compare", "--data", text, "--out", tmp_path / "out", "--encodings", "nope,rope", "--seeds", "1", "steps=3", "threads=1"]
     assert subprocess.run(compare, capture_output=True).returncode == 0
-    text.write_bytes(bytes(i * i % 241 for i in range(20000)))
+    text.write_bytes(bytes(1 + i * i % 241 for i in range(20000)))
     again = subprocess.run(compare, capture_output=True, text=True)
     assert again.returncode == 2 and "data are not what they were" in again.stderr and "--out" in again.stderr, again.stderr
 
