@@ -37,8 +37,8 @@ std::string settling(const Overall& overall) {
   }
   if (one_seed) return " One seed cannot tell how many more it would take.";
   if (seeds > 0 && mixed)
-    return fmt::format(" To tell it from {} would take about {} seeds in all, and seeds that agree on who is ahead, which these do not.",
-                       never || examples ? "some of them" : "all of them", seeds);
+    return fmt::format(" To tell {} apart would take about {} seeds in all, and seeds that agree on who is ahead, which these do not.",
+                       never || examples ? "some of them" : "them", seeds);
   if (seeds > 0) return fmt::format(" About {} seeds in all would settle {}.", seeds, never || examples ? "some of that" : "that");
   if (examples) return " More test examples, rather than seeds, would settle that.";
   return never ? " The seeds contradict each other, so more of them may never settle that." : "";
