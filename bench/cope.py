@@ -23,7 +23,9 @@ def opponent(q, k, v, embedding):
     low = count.detach().floor().long()
     part = count - low
     logits = content + (1 - part) * z.gather(-1, low) + part * z.gather(-1, (low + 1).clamp(max=most))
-    return (logits.masked_fill(future, float("-inf")).softmax(-1).to(v.dtype) @ v.transpose(1, 2)).transpose(1, 2)
+    return (logits.masked_fill(future, float("-inf")).softmax(-1).to(v.dtype) @ v.transpose(1, 2)).transpose(
+        1, 2
+    )
 
 
 def main() -> None:
@@ -38,9 +40,16 @@ def main() -> None:
     dtype, width = getattr(torch, a.dtype), a.heads * a.head_dim
 
     torch.manual_seed(0)
-    ours = darope.create("cope", d_model=width, heads=a.heads, head_dim=a.head_dim, train_length=a.tokens).to(a.device, dtype)
+    ours = darope.create("cope", d_model=width, heads=a.heads, head_dim=a.head_dim, train_length=a.tokens).to(
+        a.device, dtype
+    )
     torch.nn.init.normal_(ours.embedding)
-    leaf = lambda: torch.randn(a.batch, a.tokens, a.heads, a.head_dim, device=a.device, dtype=dtype, requires_grad=True)
+
+    def leaf():
+        return torch.randn(
+            a.batch, a.tokens, a.heads, a.head_dim, device=a.device, dtype=dtype, requires_grad=True
+        )
+
     q, k, v = leaf(), leaf(), leaf()
     grad, inputs = torch.randn_like(v), [q, k, v, ours.embedding]
     compiled = torch.compile(opponent, fullgraph=True)
@@ -63,7 +72,9 @@ def main() -> None:
         for name, run in contestants.items():
             seconds = once(run)
             best[name] = min(best[name], seconds if turn >= 3 else math.inf)
-    print(f"CoPE's attention, forward and backward, {a.batch} x {a.tokens} x {a.heads} x {a.head_dim}, {a.dtype} on {a.device}")
+    print(
+        f"CoPE's attention, forward and backward, {a.batch} x {a.tokens} x {a.heads} x {a.head_dim}, {a.dtype} on {a.device}"
+    )
     for name, seconds in best.items():
         print(f"  {name:<16} {seconds * 1e3:9.3f} ms   {seconds / best['darope (fused)']:6.2f}x ours")
 

@@ -5,6 +5,7 @@
 Windows of 6100 bases are made into 1000 tokens each, as for a model. Both sides use one core and hold the bases in memory; reading the
 bytes means the system's read calls on a file that is in its cache. Times are the processor's; the fastest of the rounds counts.
 """
+
 import argparse
 import itertools
 import os
@@ -14,13 +15,15 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PROBE = pathlib.Path(os.environ.get("DAROPE_BUILD", ROOT / "build")) / "signal_probe"
-IDS = {"".join(word): 6 + i for i, word in enumerate(itertools.product("ATCG", repeat=6))} | {b: 4102 + i for i, b in enumerate("ATCGN")}
+IDS = {"".join(word): 6 + i for i, word in enumerate(itertools.product("ATCG", repeat=6))} | {
+    b: 4102 + i for i, b in enumerate("ATCGN")
+}
 
 
 def tokenize(bases):
     tokens, i = [], 0
     while i < len(bases) and len(tokens) < 1000:
-        word = bases[i:i + 6]
+        word = bases[i : i + 6]
         if len(word) == 6 and "N" not in word:
             tokens.append(IDS[word])
             i += 6
@@ -34,7 +37,7 @@ def tokenize(bases):
 def python_loop(bases):
     start, count, total = time.process_time(), 0, 0
     for i in range(0, len(bases) - 6099, 6050):
-        tokens = tokenize(bases[i:i + 6100])
+        tokens = tokenize(bases[i : i + 6100])
         count += len(tokens)
         total += tokens[0] + tokens[-1]
     return time.process_time() - start, count, total
@@ -46,7 +49,12 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     arguments = parser.parse_args()
     bases = "".join(line for line in arguments.file.read_text().splitlines() if not line.startswith(">"))
-    measure = lambda: subprocess.run([PROBE, "measure", arguments.file], check=True, capture_output=True, text=True).stdout
+
+    def measure():
+        return subprocess.run(
+            [PROBE, "measure", arguments.file], check=True, capture_output=True, text=True
+        ).stdout
+
     rows = [[float(x) for x in measure().split()] for _ in range(arguments.rounds)]
     read, parse, fast, count, total = map(min, zip(*rows))
     slow, same_count, same_total = min(python_loop(bases) for _ in range(arguments.rounds))

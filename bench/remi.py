@@ -5,6 +5,7 @@
 Both read each file from the disk and end with its ids, on one core; seconds are the processor's, which a busy machine changes little.
 Three rounds in turn, the fastest of each counts.
 """
+
 import argparse
 import os
 import pathlib
@@ -19,7 +20,9 @@ PROBE = pathlib.Path(os.environ.get("DAROPE_BUILD", ROOT / "build")) / "midi_pro
 
 
 def ours(files):
-    tokens, seconds = subprocess.run([PROBE, "measure", *files], check=True, capture_output=True, text=True).stdout.split()
+    tokens, seconds = subprocess.run(
+        [PROBE, "measure", *files], check=True, capture_output=True, text=True
+    ).stdout.split()
     return int(tokens), float(seconds)
 
 
@@ -35,11 +38,20 @@ def main():
     parser.add_argument("--files", type=int, default=60)
     arguments = parser.parse_args()
     every = sorted(f for f in arguments.folder.rglob("*") if f.suffix.lower() in (".mid", ".midi"))
-    files = every[::max(1, len(every) // arguments.files)]
-    tokenizer = miditok.REMI(miditok.TokenizerConfig(
-        pitch_range=(21, 109), beat_res={(0, 4): 8, (4, 12): 4}, num_velocities=32, use_chords=True, use_tempos=True,
-        num_tempos=32, tempo_range=(40, 250), special_tokens=["PAD", "BOS", "EOS", "MASK"]))
-    ours(files), theirs(tokenizer, files[:1])                     # the disk's cache and the libraries, once
+    files = every[:: max(1, len(every) // arguments.files)]
+    tokenizer = miditok.REMI(
+        miditok.TokenizerConfig(
+            pitch_range=(21, 109),
+            beat_res={(0, 4): 8, (4, 12): 4},
+            num_velocities=32,
+            use_chords=True,
+            use_tempos=True,
+            num_tempos=32,
+            tempo_range=(40, 250),
+            special_tokens=["PAD", "BOS", "EOS", "MASK"],
+        )
+    )
+    ours(files), theirs(tokenizer, files[:1])  # the disk's cache and the libraries, once
     rounds = [(ours(files), theirs(tokenizer, files)) for _ in range(3)]
     (count, fast), (same, slow) = (min(side, key=lambda pair: pair[1]) for side in zip(*rounds))
     assert count == same, (count, same)

@@ -40,16 +40,28 @@ def main() -> None:
     dtype, width = getattr(torch, a.dtype), a.heads * a.head_dim
 
     torch.manual_seed(0)
-    ours = darope.create("darope", d_model=width, heads=a.heads, head_dim=a.head_dim, train_length=a.tokens).to(a.device, dtype)
-    leaf = lambda *shape: torch.randn(*shape, device=a.device, dtype=dtype, requires_grad=True)
-    q, k, x = leaf(a.batch, a.tokens, a.heads, a.head_dim), leaf(a.batch, a.tokens, a.heads, a.head_dim), leaf(a.batch, a.tokens, width)
+    ours = darope.create(
+        "darope", d_model=width, heads=a.heads, head_dim=a.head_dim, train_length=a.tokens
+    ).to(a.device, dtype)
+
+    def leaf(*shape):
+        return torch.randn(*shape, device=a.device, dtype=dtype, requires_grad=True)
+
+    q, k, x = (
+        leaf(a.batch, a.tokens, a.heads, a.head_dim),
+        leaf(a.batch, a.tokens, a.heads, a.head_dim),
+        leaf(a.batch, a.tokens, width),
+    )
     gq, gk = torch.randn_like(q), torch.randn_like(k)
 
     theta = 500_000.0 ** (-2 * torch.arange(a.head_dim // 2, dtype=torch.float64) / a.head_dim)
     fast = int((theta >= 2 * math.pi / a.tokens).sum())
     m = torch.arange(a.tokens, dtype=torch.float64)
     table = m[:, None] * theta[:fast]
-    constants = [t.float().to(a.device) for t in (table.cos(), table.sin(), torch.logit((m + 0.5) / a.tokens), theta[fast:] * a.tokens)]
+    constants = [
+        t.float().to(a.device)
+        for t in (table.cos(), table.sin(), torch.logit((m + 0.5) / a.tokens), theta[fast:] * a.tokens)
+    ]
     positions = m.to(a.device)
 
     compiled = torch.compile(opponent, fullgraph=True)
@@ -77,7 +89,9 @@ def main() -> None:
             best[name] = min(best[name], once(run))
 
     elements = 2 * a.batch * a.tokens * width
-    source = torch.empty(5 * elements // 2, device=a.device, dtype=dtype)  # forward: q, k in and out; backward: those, and q, k kept
+    source = torch.empty(
+        5 * elements // 2, device=a.device, dtype=dtype
+    )  # forward: q, k in and out; backward: those, and q, k kept
     target = torch.empty_like(source)
     moving = math.inf
     for _ in range(a.rounds):
@@ -88,7 +102,9 @@ def main() -> None:
         moving = min(moving, time.perf_counter() - start)
 
     ours_time = best["darope (fused)"]
-    print(f"rotation forward + backward, {a.device} {a.dtype}, B={a.batch} T={a.tokens} H={a.heads} d={a.head_dim}, {torch.get_num_threads()} threads, best of {a.rounds}")
+    print(
+        f"rotation forward + backward, {a.device} {a.dtype}, B={a.batch} T={a.tokens} H={a.heads} d={a.head_dim}, {torch.get_num_threads()} threads, best of {a.rounds}"
+    )
     for name, seconds in best.items():
         print(f"  {name:16s} {seconds * 1e3:8.3f} ms   {seconds / ours_time:5.2f} x ours")
     print(f"  {'moving the bytes':16s} {moving * 1e3:8.3f} ms   {moving / ours_time:5.2f} x ours")

@@ -26,20 +26,36 @@ Requires-Dist: torch>=2.11,<2.14
 TAG = "py3-none-linux_x86_64"
 FLAGS = ["-std=c++20", "-O3", "-fopenmp", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast"]
 # One build serves every x86-64, as in src/kernels/CMakeLists.txt.
-LEVELS = {"baseline": [], "x86_64_v3": ["-march=x86-64-v3"], "x86_64_v4": ["-march=x86-64-v4", "-mprefer-vector-width=512"]}
-NVCC_FLAGS = ["-std=c++20", "-O3", "-gencode=arch=compute_80,code=sm_80", "-gencode=arch=compute_90,code=[sm_90,compute_90]"]
+LEVELS = {
+    "baseline": [],
+    "x86_64_v3": ["-march=x86-64-v3"],
+    "x86_64_v4": ["-march=x86-64-v4", "-mprefer-vector-width=512"],
+}
+NVCC_FLAGS = [
+    "-std=c++20",
+    "-O3",
+    "-gencode=arch=compute_80,code=sm_80",
+    "-gencode=arch=compute_90,code=[sm_90,compute_90]",
+]
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
-    files = {f"darope/{path.name}": path.read_bytes() for path in sorted((ROOT / "python" / "darope").glob("*.py"))}
+    files = {
+        f"darope/{path.name}": path.read_bytes() for path in sorted((ROOT / "python" / "darope").glob("*.py"))
+    }
     files["darope/py.typed"] = b""
     with tempfile.TemporaryDirectory() as build:
         files["darope/_ops.so"] = _compile(Path(build)).read_bytes()
     info = f"darope-{VERSION}.dist-info"
     files[f"{info}/METADATA"] = METADATA.encode()
     files[f"{info}/LICENSE"] = (ROOT / "LICENSE").read_bytes()
-    files[f"{info}/WHEEL"] = f"Wheel-Version: 1.0\nGenerator: darope\nRoot-Is-Purelib: false\nTag: {TAG}\n".encode()
-    digest = lambda data: base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+    files[f"{info}/WHEEL"] = (
+        f"Wheel-Version: 1.0\nGenerator: darope\nRoot-Is-Purelib: false\nTag: {TAG}\n".encode()
+    )
+
+    def digest(data):
+        return base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+
     rows = [f"{name},sha256={digest(data)},{len(data)}" for name, data in files.items()]
     files[f"{info}/RECORD"] = "\n".join([*rows, f"{info}/RECORD,,", ""]).encode()
     name = f"darope-{VERSION}-{TAG}.whl"
@@ -56,14 +72,24 @@ def build_sdist(sdist_directory, config_settings=None):
 def _compile(build: Path) -> Path:
     cpp_extension, torch = _torch()
     home = cpp_extension.CUDA_HOME
-    cuda = torch.version.cuda is not None and home is not None and shutil.which("nvcc", path=str(Path(home) / "bin")) is not None
-    print(f"darope: torch {torch.__version__}; CUDA kernels {'by ' + home if cuda else 'left out (no nvcc): tensors on a GPU take the plain versions'}", flush=True)
+    cuda = (
+        torch.version.cuda is not None
+        and home is not None
+        and shutil.which("nvcc", path=str(Path(home) / "bin")) is not None
+    )
+    print(
+        f"darope: torch {torch.__version__}; CUDA kernels {'by ' + home if cuda else 'left out (no nvcc): tensors on a GPU take the plain versions'}",
+        flush=True,
+    )
     sources, vectorised = _sources(cuda)
 
     from setuptools import Distribution
 
     extension = (cpp_extension.CUDAExtension if cuda else cpp_extension.CppExtension)(
-        "darope._ops", [str(path) for path in sources], include_dirs=[str(ROOT / "src")], extra_compile_args={"cxx": FLAGS, "nvcc": NVCC_FLAGS},
+        "darope._ops",
+        [str(path) for path in sources],
+        include_dirs=[str(ROOT / "src")],
+        extra_compile_args={"cxx": FLAGS, "nvcc": NVCC_FLAGS},
         extra_objects=[str(_compile_for(level, path, build)) for level in LEVELS for path in vectorised],
     )
     distribution = Distribution({"name": "darope", "ext_modules": [extension]})
@@ -76,7 +102,11 @@ def _compile(build: Path) -> Path:
 
 def _sources(cuda: bool) -> tuple[list[Path], list[Path]]:
     """What is compiled once, and what once for each level."""
-    found = [path for folder in ("ops", "encodings", "kernels") for path in sorted((ROOT / "src" / folder).glob("*.cpp"))]
+    found = [
+        path
+        for folder in ("ops", "encodings", "kernels")
+        for path in sorted((ROOT / "src" / folder).glob("*.cpp"))
+    ]
     found += sorted((ROOT / "src" / "kernels").glob("*.cu")) if cuda else []
     of_the_other = {"model_without_cuda.cpp"} if cuda else {"cuda.cpp", "model_cuda.cpp"}
     vectorised = [path for path in found if path.stem.endswith("_simd")]
@@ -85,7 +115,15 @@ def _sources(cuda: bool) -> tuple[list[Path], list[Path]]:
 
 def _compile_for(level: str, source: Path, build: Path) -> Path:
     target = build / f"{source.stem}.{level}.o"
-    flags = [*FLAGS, *LEVELS[level], "-fPIC", "-fopenmp-simd", "-Wno-psabi", f"-DDAROPE_ISA={level}", f"-I{ROOT / 'src'}"]
+    flags = [
+        *FLAGS,
+        *LEVELS[level],
+        "-fPIC",
+        "-fopenmp-simd",
+        "-Wno-psabi",
+        f"-DDAROPE_ISA={level}",
+        f"-I{ROOT / 'src'}",
+    ]
     subprocess.run([os.environ.get("CXX", "c++"), *flags, "-c", str(source), "-o", str(target)], check=True)
     return target
 
@@ -99,5 +137,7 @@ def _torch():
             "darope is built against the torch of this environment, and there is none: run pip install 'torch>=2.11,<2.14', then pip install --no-build-isolation ."
         ) from None
     if not (2, 11) <= tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2]) < (2, 14):
-        raise SystemExit(f"darope builds against torch 2.11 to 2.13; this environment has {torch.__version__}")
+        raise SystemExit(
+            f"darope builds against torch 2.11 to 2.13; this environment has {torch.__version__}"
+        )
     return cpp_extension, torch

@@ -10,7 +10,9 @@ def _find() -> Path:
     for pattern in ("libdarope_ops.so", "_ops*.so"):  # built by CMake; built by pip
         for library in sorted(here.glob(pattern)):
             return library
-    raise ImportError(f"darope's operator library is missing in {here}; build it with 'make build' or 'pip install --no-build-isolation .'")
+    raise ImportError(
+        f"darope's operator library is missing in {here}; build it with 'make build' or 'pip install --no-build-isolation .'"
+    )
 
 
 LIBRARY: Path = _find()

@@ -9,7 +9,19 @@ from torch import Tensor, nn
 
 __all__ = ["Cache", "Encoding", "create", "encodings"]
 
-_COLUMNS = ("name", "summary", "slow_bands", "data_aware", "ktokens_per_second", "learns", "flash_attention", "cache", "rotary", "grouped_heads", "trained")
+_COLUMNS = (
+    "name",
+    "summary",
+    "slow_bands",
+    "data_aware",
+    "ktokens_per_second",
+    "learns",
+    "flash_attention",
+    "cache",
+    "rotary",
+    "grouped_heads",
+    "trained",
+)
 _YES_NO = ("rotary", "grouped_heads", "trained")
 
 
@@ -53,7 +65,13 @@ def create(
     if options:
         words = ",".join(f"{option}={_word(option, value)}" for option, value in options.items())
         name = f"{name}{',' if ':' in name else ':'}{words}"
-    shape = {"d_model": d_model, "heads": heads, "kv_heads": heads if kv_heads is None else kv_heads, "head_dim": head_dim, "train_length": train_length}
+    shape = {
+        "d_model": d_model,
+        "heads": heads,
+        "kv_heads": heads if kv_heads is None else kv_heads,
+        "head_dim": head_dim,
+        "train_length": train_length,
+    }
     for argument, value in shape.items():
         _check_int(argument, value)
     if layout not in ("interleaved", "half"):
@@ -100,19 +118,27 @@ class Cache:
         tokens = k.shape[1]
         end = self.length + tokens
         if end > self.capacity:
-            raise ValueError(f"the cache holds {self.capacity} tokens, {self.length} are in it; got {tokens} more")
+            raise ValueError(
+                f"the cache holds {self.capacity} tokens, {self.length} are in it; got {tokens} more"
+            )
         if v.shape != (self.batch, tokens, self.heads, self.width):
-            raise ValueError(f"v must be [B, T, Hk, d] = {[self.batch, tokens, self.heads, self.width]}; got {list(v.shape)}")
+            raise ValueError(
+                f"v must be [B, T, Hk, d] = {[self.batch, tokens, self.heads, self.width]}; got {list(v.shape)}"
+            )
         for name, held in (("k", k), ("the cache", self.k)):
             if held is not None and v.dtype != held.dtype:
                 raise TypeError(f"v and {name} must have one dtype; got dtype {v.dtype} and {held.dtype}")
             if held is not None and v.device != held.device:
-                raise ValueError(f"v and {name} must be on one device; got device {v.device} and {held.device}")
+                raise ValueError(
+                    f"v and {name} must be on one device; got device {v.device} and {held.device}"
+                )
         if self.k is None or self.v is None:
             self.k = k.new_empty(self.batch, self.capacity, *k.shape[2:])
             self.v = v.new_empty(self.batch, self.capacity, *v.shape[2:])
         if k.shape[2:] != self.k.shape[2:]:
-            raise ValueError(f"the cache holds keys of [heads, width] {list(self.k.shape[2:])}, so it is another layer's; got {list(k.shape[2:])}")
+            raise ValueError(
+                f"the cache holds keys of [heads, width] {list(self.k.shape[2:])}, so it is another layer's; got {list(k.shape[2:])}"
+            )
         self.k[:, self.length : end] = k.detach()
         self.v[:, self.length : end] = v.detach()
         self.length = end
@@ -152,15 +178,26 @@ class Encoding(nn.Module):
             if bounded:
                 parameter.clamp_(low, high)
 
-    def forward(self, q: Tensor, k: Tensor, x: Tensor | None = None, positions: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    def forward(
+        self, q: Tensor, k: Tensor, x: Tensor | None = None, positions: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
         """Encoded q and k, for anyone's attention. q [B, T, H, d], k [B, T, Hk, d], x [B, T, D] the layer's normed input,
         positions [T] or [B, T] (default 0 .. T-1)."""
         if not self._rotary:
-            raise TypeError(f"{self.name} changes the attention itself, not only q and k; call attend(q, k, v, x)")
+            raise TypeError(
+                f"{self.name} changes the attention itself, not only q and k; call attend(q, k, v, x)"
+            )
         return self._encode(q, k, x, positions, 0)
 
     def attend(
-        self, q: Tensor, k: Tensor, v: Tensor, x: Tensor | None = None, positions: Tensor | None = None, causal: bool = True, cache: Cache | None = None
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        x: Tensor | None = None,
+        positions: Tensor | None = None,
+        causal: bool = True,
+        cache: Cache | None = None,
     ) -> Tensor:
         """Attention with this encoding: [B, T, H, d]. With a cache, the T tokens follow those in it, and positions go on from there."""
         _check_tensor("v", v)
@@ -192,24 +229,44 @@ class Encoding(nn.Module):
         _check_tensor("x", x)
         if not x.is_floating_point():
             raise TypeError(f"x must be floating point; got dtype {x.dtype}")
-        return torch.ops.darope.coordinate(self.name, self.shape, self._half, self._parameters_in_order(), x, self._default_positions(positions, x, 0))
+        return torch.ops.darope.coordinate(
+            self.name,
+            self.shape,
+            self._half,
+            self._parameters_in_order(),
+            x,
+            self._default_positions(positions, x, 0),
+        )
 
     def extra_repr(self) -> str:
         d_model, heads, kv_heads, head_dim, train_length = self.shape
         layout = "half" if self._half else "interleaved"
         return f"{self.name}, d_model={d_model}, heads={heads}, kv_heads={kv_heads}, head_dim={head_dim}, train_length={train_length}, layout={layout}"
 
-    def _encode(self, q: Tensor, k: Tensor, x: Tensor | None, positions: Tensor | None, start: int) -> tuple[Tensor, Tensor]:
+    def _encode(
+        self, q: Tensor, k: Tensor, x: Tensor | None, positions: Tensor | None, start: int
+    ) -> tuple[Tensor, Tensor]:
         _check_tensor("q", q)
         _check_tensor("k", k)
         if x is not None:
             _check_tensor("x", x)
         if x is not None and q.device.type in ("cpu", "cuda") and torch.is_autocast_enabled(q.device.type):
             x = x.to(q.dtype)  # norms leave x in float32 where projections give bfloat16
-        return torch.ops.darope.encode(self.name, self.shape, self._half, self._parameters_in_order(), q, k, x, self._default_positions(positions, q, start))
+        return torch.ops.darope.encode(
+            self.name,
+            self.shape,
+            self._half,
+            self._parameters_in_order(),
+            q,
+            k,
+            x,
+            self._default_positions(positions, q, start),
+        )
 
     def _attend(self, q: Tensor, k: Tensor, v: Tensor, causal: bool) -> Tensor:
-        return torch.ops.darope.attend(self.name, self.shape, self._half, self._parameters_in_order(), q, k, v, causal)
+        return torch.ops.darope.attend(
+            self.name, self.shape, self._half, self._parameters_in_order(), q, k, v, causal
+        )
 
     def _default_positions(self, positions: Tensor | None, like: Tensor, start: int) -> Tensor:
         if positions is not None:

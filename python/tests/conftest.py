@@ -3,16 +3,21 @@
 import json
 from pathlib import Path
 
+import darope
 import pytest
 import torch
-
-import darope
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = [str(row["name"]) for row in darope.encodings()]
 ROTARY = [str(row["name"]) for row in darope.encodings() if row["rotary"]]
 LEARNED = [name for name in NAMES if name.startswith("darope")]
-DEVICES = ["cpu", pytest.param("cuda", marks=[pytest.mark.cuda, pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")])]
+DEVICES = [
+    "cpu",
+    pytest.param(
+        "cuda",
+        marks=[pytest.mark.cuda, pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")],
+    ),
+]
 SIZES = dict(d_model=16, heads=2, head_dim=8, train_length=16)
 
 
@@ -35,12 +40,36 @@ def device(request):
     return request.param
 
 
-def inputs(batch=2, tokens=5, heads=2, head_dim=8, d_model=16, kv_heads=None, dtype=torch.float64, device="cpu", seed=0, grad=False):
+def inputs(
+    batch=2,
+    tokens=5,
+    heads=2,
+    head_dim=8,
+    d_model=16,
+    kv_heads=None,
+    dtype=torch.float64,
+    device="cpu",
+    seed=0,
+    grad=False,
+):
     """q, k, v, x, drawn on the CPU so that every device sees the same numbers."""
     generator = torch.Generator().manual_seed(seed)
-    draw = lambda *shape: torch.randn(*shape, generator=generator, dtype=torch.float64).to(dtype).to(device).requires_grad_(grad)
+
+    def draw(*shape):
+        return (
+            torch.randn(*shape, generator=generator, dtype=torch.float64)
+            .to(dtype)
+            .to(device)
+            .requires_grad_(grad)
+        )
+
     kv = kv_heads or heads
-    return draw(batch, tokens, heads, head_dim), draw(batch, tokens, kv, head_dim), draw(batch, tokens, kv, head_dim), draw(batch, tokens, d_model)
+    return (
+        draw(batch, tokens, heads, head_dim),
+        draw(batch, tokens, kv, head_dim),
+        draw(batch, tokens, kv, head_dim),
+        draw(batch, tokens, d_model),
+    )
 
 
 def make(name, dtype=torch.float64, device="cpu", seed=0, **sizes):
@@ -50,6 +79,8 @@ def make(name, dtype=torch.float64, device="cpu", seed=0, **sizes):
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for parameter in module.parameters():
-            parameter += 0.2 * torch.randn(parameter.shape, generator=generator, dtype=torch.float64).to(dtype).to(device)
+            parameter += 0.2 * torch.randn(parameter.shape, generator=generator, dtype=torch.float64).to(
+                dtype
+            ).to(device)
         module.project_parameters()
     return module

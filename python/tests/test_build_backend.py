@@ -24,7 +24,11 @@ def test_without_nvcc_nothing_needs_its_headers(backend):
 
 def test_each_side_has_its_own_model_and_all_else(backend):
     names = {cuda: {path.name for path in backend._sources(cuda)[0]} for cuda in (False, True)}
-    assert names[True] - names[False] == {"cuda.cpp", "model_cuda.cpp", *(path.name for path in KERNELS.glob("*.cu"))}
+    assert names[True] - names[False] == {
+        "cuda.cpp",
+        "model_cuda.cpp",
+        *(path.name for path in KERNELS.glob("*.cu")),
+    }
     assert names[False] - names[True] == {"model_without_cuda.cpp"}
 
 

@@ -5,13 +5,20 @@ import os
 import re
 import subprocess
 
+import darope
 import pytest
 from conftest import NAMES, ROOT
 
-import darope
-
 PROGRAM = os.environ.get("DAROPE_BINARY", str(ROOT / "build" / "darope"))
-PAPER = {"nope": 62.4, "rope": 61.7, "hope": 62.3, "yarn": 62.2, "cope": 4.3, "pope": 43.4, "darope": 59.8}  # ktokens/s, first table
+PAPER = {
+    "nope": 62.4,
+    "rope": 61.7,
+    "hope": 62.3,
+    "yarn": 62.2,
+    "cope": 4.3,
+    "pope": 43.4,
+    "darope": 59.8,
+}  # ktokens/s, first table
 
 
 def run(*arguments):
@@ -27,8 +34,12 @@ def output(*arguments):
 def test_encodings_as_json():
     rows = json.loads(output("encodings", "--json"))
     assert [row["name"] for row in rows] == NAMES and len(rows) == 11
-    assert {row["name"]: row["ktokens_per_second"] for row in rows if row["ktokens_per_second"] is not None} == PAPER
-    assert sorted(rows, key=str) == sorted(({key: row[key] for key in rows[0]} for row in darope.encodings()), key=str)
+    assert {
+        row["name"]: row["ktokens_per_second"] for row in rows if row["ktokens_per_second"] is not None
+    } == PAPER
+    assert sorted(rows, key=str) == sorted(
+        ({key: row[key] for key in rows[0]} for row in darope.encodings()), key=str
+    )
     data_aware = {row["name"] for row in rows if row["data_aware"] == "yes"}
     assert data_aware == {"cope", *(name for name in NAMES if name.startswith("darope"))}
     assert [row["name"] for row in rows if not row["trained"]] == ["yarn"]
@@ -48,14 +59,27 @@ def test_encodings_as_a_table():
 def test_bands_of_the_papers_models(vectors):
     assert len(vectors["band_counts"]) > 10
     for row in vectors["band_counts"]:
-        shown = json.loads(output("bands", "--head-dim", str(row["d"]), "--base", str(row["base"]), "--context", str(row["L"]), "--json"))
+        shown = json.loads(
+            output(
+                "bands",
+                "--head-dim",
+                str(row["d"]),
+                "--base",
+                str(row["base"]),
+                "--context",
+                str(row["L"]),
+                "--json",
+            )
+        )
         assert (shown["fast"], shown["slow"]) == (row["fast"], row["slow"]), row
         assert [band["fast"] for band in shown["bands"]] == [True] * row["fast"] + [False] * row["slow"]
 
 
 def test_every_band_as_json():
     d, base, context = 64, 10000.0, 1000
-    shown = json.loads(output("bands", "--head-dim", str(d), "--base", str(base), "--context", str(context), "--json"))
+    shown = json.loads(
+        output("bands", "--head-dim", str(d), "--base", str(base), "--context", str(context), "--json")
+    )
     assert len(shown["bands"]) == d // 2
     for j, band in enumerate(shown["bands"]):
         wavelength = 2 * 3.141592653589793 * base ** (2 * j / d)
@@ -70,7 +94,10 @@ def test_bands_as_a_table():
     assert "1 fast and 1 slow" in lines[0]
     header, *bands = lines[-3:]
     assert header.split() == ["band", "theta", "wavelength", "turns", "in", "window", "kind"]
-    assert [band.split() for band in bands] == [["0", "1", "6.28319", "2.54648", "fast"], ["1", "0.223607", "28.0993", "0.56941", "slow"]]
+    assert [band.split() for band in bands] == [
+        ["0", "1", "6.28319", "2.54648", "fast"],
+        ["1", "0.223607", "28.0993", "0.56941", "slow"],
+    ]
 
 
 def test_version_and_help():
@@ -82,7 +109,9 @@ def test_version_and_help():
 
 
 def test_doctor_says_what_there_is():
-    rows = dict(re.split(r"\s{2,}|(?<=^CUDA kernels) ", line, maxsplit=1) for line in output("doctor").splitlines())
+    rows = dict(
+        re.split(r"\s{2,}|(?<=^CUDA kernels) ", line, maxsplit=1) for line in output("doctor").splitlines()
+    )
     assert {"darope", "compiler", "torch", "cpu", "CUDA kernels", "GPU", "attention"} <= set(rows)
     assert rows["darope"] == darope.__version__
     assert re.search(r"2\.\d+\.\d+", rows["torch"])

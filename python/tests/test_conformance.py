@@ -2,11 +2,10 @@
 
 import concurrent.futures
 
+import darope
 import pytest
 import torch
 from conftest import LEARNED, NAMES, ROTARY, SIZES, inputs, make
-
-import darope
 
 DTYPES = [torch.float64, torch.float32, torch.bfloat16]
 GROUPED = {str(row["name"]) for row in darope.encodings() if row["grouped_heads"]}
@@ -54,7 +53,15 @@ def test_decoding_leaves_the_choice_of_attention_kernels_as_it_was(name, device)
     def decode():
         cache = module.new_cache(2, 12)
         with torch.no_grad():
-            return torch.cat([module.attend(q[:, i : i + 1], k[:, i : i + 1], v[:, i : i + 1], x[:, i : i + 1], cache=cache) for i in range(12)], 1)
+            return torch.cat(
+                [
+                    module.attend(
+                        q[:, i : i + 1], k[:, i : i + 1], v[:, i : i + 1], x[:, i : i + 1], cache=cache
+                    )
+                    for i in range(12)
+                ],
+                1,
+            )
 
     before, alone = torch.backends.cuda.cudnn_sdp_enabled(), decode()
     with concurrent.futures.ThreadPoolExecutor(4) as threads:
@@ -81,13 +88,19 @@ def test_the_future_does_not_reach_the_past(name, device):
 def test_positions_by_row_and_by_batch(name, device):
     module = make(name, device=device)
     q, k, v, x = inputs(tokens=6, device=device)
-    packed = torch.tensor([[0, 1, 2, 0, 1, 2], [4, 5, 6, 7, 40, 41]], device=device)  # two documents; a jump beyond L
+    packed = torch.tensor(
+        [[0, 1, 2, 0, 1, 2], [4, 5, 6, 7, 40, 41]], device=device
+    )  # two documents; a jump beyond L
     both = module.attend(q, k, v, x, packed)
     for row in range(2):
         alone = module.attend(*(t[row : row + 1] for t in (q, k, v, x)), packed[row])
         assert (both[row : row + 1] - alone).abs().max() < 1e-12
     default = module.attend(q, k, v, x)
-    for positions in (torch.arange(6), torch.arange(6, dtype=torch.int32), torch.arange(6, dtype=torch.float32)):
+    for positions in (
+        torch.arange(6),
+        torch.arange(6, dtype=torch.int32),
+        torch.arange(6, dtype=torch.float32),
+    ):
         assert torch.equal(default, module.attend(q, k, v, x, positions.to(device)))
 
 
@@ -118,7 +131,10 @@ def test_layouts_differ_by_a_permutation(name, device):
     """Half-split on channels permuted evens-first equals interleaved."""
     order = torch.cat([torch.arange(0, 8, 2), torch.arange(1, 8, 2)]).to(device)
     q, k, _, x = inputs(device=device)
-    interleaved, half = make(name, device=device)(q, k, x), make(name, device=device, layout="half")(q[..., order], k[..., order], x)
+    interleaved, half = (
+        make(name, device=device)(q, k, x),
+        make(name, device=device, layout="half")(q[..., order], k[..., order], x),
+    )
     for a, b in zip(interleaved, half):
         assert (a[..., order] - b).abs().max() < 1e-12
 
@@ -177,9 +193,15 @@ def test_gradcheck(name, layout, device):
     names = [n for n, _ in module.named_parameters()]
 
     def run(q, k, v, x, *parameters):
-        return torch.func.functional_call(Attend(module), {f"module.{n}": p for n, p in zip(names, parameters)}, (q, k, v, x, positions))
+        return torch.func.functional_call(
+            Attend(module), {f"module.{n}": p for n, p in zip(names, parameters)}, (q, k, v, x, positions)
+        )
 
-    assert torch.autograd.gradcheck(run, (q, k, v, x, *(p.detach().requires_grad_() for p in module.parameters())), check_undefined_grad=False)
+    assert torch.autograd.gradcheck(
+        run,
+        (q, k, v, x, *(p.detach().requires_grad_() for p in module.parameters())),
+        check_undefined_grad=False,
+    )
 
 
 class Attend(torch.nn.Module):
@@ -202,7 +224,9 @@ def test_compiles_whole(name, device):
         assert (eager - got).abs().max() < 1e-12
         gradient = torch.ones_like(eager)
         leaves = [q, k, v, *attend.parameters()]
-        for a, b in zip(torch.autograd.grad(eager, leaves, gradient), torch.autograd.grad(got, leaves, gradient)):
+        for a, b in zip(
+            torch.autograd.grad(eager, leaves, gradient), torch.autograd.grad(got, leaves, gradient)
+        ):
             assert (a - b).abs().max() < 1e-12
 
 
@@ -219,7 +243,9 @@ def test_state_round_trip_and_initial_values(name):
         if parameter_name in start:
             assert (parameter == start[parameter_name]).all()
     if name in LEARNED:
-        assert darope.create(name, d_model=512, heads=64, head_dim=8, train_length=16).w.std().item() == pytest.approx(0.1, rel=0.03)
+        assert darope.create(
+            name, d_model=512, heads=64, head_dim=8, train_length=16
+        ).w.std().item() == pytest.approx(0.1, rel=0.03)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -231,13 +257,22 @@ def test_mixed_precision_parameters(name, device):
 
 
 def test_parameter_shapes():
-    shapes = {name: {n: tuple(p.shape) for n, p in darope.create(name, d_model=12, heads=4, kv_heads=2, head_dim=8, train_length=16, base=20).named_parameters()}
-              for name in LEARNED}
+    shapes = {
+        name: {
+            n: tuple(p.shape)
+            for n, p in darope.create(
+                name, d_model=12, heads=4, kv_heads=2, head_dim=8, train_length=16, base=20
+            ).named_parameters()
+        }
+        for name in LEARNED
+    }
     assert shapes["darope"] == {"w": (2, 12), "alpha": (2,)}
     assert shapes["darope-no-prior"] == shapes["darope-fixed-alpha"] == {"w": (2, 12)}
     assert shapes["darope-per-band"] == {"w": (2, 12), "alpha": (2, 2)}
     assert shapes["darope-dynamic"] == {"w": (2, 12), "u": (2, 12), "a": (2,)}
     assert tuple(darope.create("pope", **SIZES).delta.shape) == (2, 8)
     assert tuple(darope.create("cope", **SIZES, npos_max=7).embedding.shape) == (7, 8)
-    delta = darope.create("pope", d_model=64, heads=64, head_dim=64, train_length=16, delta_init="uniform").delta
+    delta = darope.create(
+        "pope", d_model=64, heads=64, head_dim=64, train_length=16, delta_init="uniform"
+    ).delta
     assert -2 * torch.pi <= delta.min() < -6.2 and -0.05 < delta.max() <= 0

@@ -1,11 +1,10 @@
 """CoPE's fused weights against the composed equations, and as torch wants operators to behave."""
 
+import darope
 import pytest
 import torch
 from conftest import inputs
 from test_operators import poison
-
-import darope
 
 weights = torch.ops.darope.cope_weights
 ARGUMENTS = ("weights", "grad q", "grad k", "grad embedding")
@@ -31,13 +30,23 @@ def as_exact(fused, plain, exact, what):
     exact = exact.double()
     rounding = (exact.to(fused.dtype).double() - exact).abs().max()
     assert torch.isfinite(fused).all(), what
-    assert (fused.double() - exact).abs().max() <= 2 * (plain.double() - exact).abs().max() + 2 * rounding + 5e-7 * exact.abs().max().clamp(min=1), what
+    assert (fused.double() - exact).abs().max() <= 2 * (
+        plain.double() - exact
+    ).abs().max() + 2 * rounding + 5e-7 * exact.abs().max().clamp(min=1), what
 
 
 def case(queries, keys, places, dtype, device, heads=3, width=16, batch=2):
     generator = torch.Generator().manual_seed(queries + keys + places)
-    draw = lambda *shape: torch.randn(*shape, generator=generator).to(dtype).to(device)
-    return draw(batch, queries, heads, width), draw(batch, keys, heads, width), draw(places, width), draw(batch, heads, queries, keys)
+
+    def draw(*shape):
+        return torch.randn(*shape, generator=generator).to(dtype).to(device)
+
+    return (
+        draw(batch, queries, heads, width),
+        draw(batch, keys, heads, width),
+        draw(places, width),
+        draw(batch, heads, queries, keys),
+    )
 
 
 def values_and_grads(function, q, k, embedding, grad, kind):
@@ -47,12 +56,18 @@ def values_and_grads(function, q, k, embedding, grad, kind):
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16], ids=str)
-@pytest.mark.parametrize("queries, keys, places", [(70, 70, 64), (33, 33, 5), (257, 257, 8), (1, 1, 4), (3, 40, 16), (1, 100, 64), (20, 20, 1)])
+@pytest.mark.parametrize(
+    "queries, keys, places",
+    [(70, 70, 64), (33, 33, 5), (257, 257, 8), (1, 1, 4), (3, 40, 16), (1, 100, 64), (20, 20, 1)],
+)
 def test_fused_is_as_exact_as_plain(queries, keys, places, dtype, device):
     *given, grad = case(queries, keys, places, dtype, device)
     poison(grad.shape, dtype, device)
     fused = values_and_grads(lambda *a: weights(*a, 0.25, 0.5)[0], *given, grad, dtype)
-    plain = lambda kind: values_and_grads(lambda *a: plain_weights(*a, 0.25, 0.5), *given, grad, kind)
+
+    def plain(kind):
+        return values_and_grads(lambda *a: plain_weights(*a, 0.25, 0.5), *given, grad, kind)
+
     for got, low, exact, what in zip(fused, plain(dtype), plain(torch.float64), ARGUMENTS):
         as_exact(got, low, exact, what)
 
@@ -61,7 +76,11 @@ def test_fused_is_as_exact_as_plain(queries, keys, places, dtype, device):
 def test_in_float64_it_is_the_listing(queries, keys, places, device):
     *given, grad = case(queries, keys, places, torch.float64, device)
     fused = values_and_grads(lambda *a: weights(*a, 0.25, 1.0)[0], *given, grad, torch.float64)
-    for got, expected, what in zip(fused, values_and_grads(lambda *a: plain_weights(*a, 0.25, 1.0), *given, grad, torch.float64), ARGUMENTS):
+    for got, expected, what in zip(
+        fused,
+        values_and_grads(lambda *a: plain_weights(*a, 0.25, 1.0), *given, grad, torch.float64),
+        ARGUMENTS,
+    ):
         assert (got - expected).abs().max() <= 1e-12 * expected.abs().max().clamp(min=1), what
 
 
@@ -72,16 +91,28 @@ def test_large_logits_and_a_common_gradient(size, dtype, device):
     q, k, embedding, grad = case(40, 40, 8, dtype, device)
     given = (size * q, k, embedding)
     fused = values_and_grads(lambda *a: weights(*a, 0.25, 0.5)[0], *given, grad + 100, dtype)
-    plain = lambda kind: values_and_grads(lambda *a: plain_weights(*a, 0.25, 0.5), *given, grad + 100, kind)
+
+    def plain(kind):
+        return values_and_grads(lambda *a: plain_weights(*a, 0.25, 0.5), *given, grad + 100, kind)
+
     for got, low, exact, what in zip(fused, plain(dtype), plain(torch.float64), ARGUMENTS):
         scale = exact.abs().max().clamp(min=1)
-        assert (got.double() - exact).abs().max() <= 4 * (low.double() - exact).abs().max() + 1e-12 * scale + 4 * torch.finfo(dtype).eps * scale, what
+        assert (got.double() - exact).abs().max() <= 4 * (
+            low.double() - exact
+        ).abs().max() + 1e-12 * scale + 4 * torch.finfo(dtype).eps * scale, what
 
 
 def test_logits_far_below_zero_have_finite_gradients(device):
     q, k, embedding = torch.full((1, 3, 1, 4), 30.0), torch.full((1, 3, 1, 4), -30.0), torch.ones(3, 4)
     for dtype in (torch.float32, torch.float64):
-        out = values_and_grads(lambda *a: weights(*a, 0.5, 1.0)[0], q.to(device), k.to(device), embedding.to(device), torch.ones(1, 1, 3, 3, device=device), dtype)
+        out = values_and_grads(
+            lambda *a: weights(*a, 0.5, 1.0)[0],
+            q.to(device),
+            k.to(device),
+            embedding.to(device),
+            torch.ones(1, 1, 3, 3, device=device),
+            dtype,
+        )
         assert all(torch.isfinite(t).all() for t in out)
 
 
@@ -93,7 +124,10 @@ def test_keys_to_come_have_no_weight_and_rows_sum_to_one(device):
 
 def test_gradients_are_the_same_in_every_run(device):
     *given, grad = case(257, 257, 64, torch.float32, device)
-    run = lambda: values_and_grads(lambda *a: weights(*a, 0.25, 1.0)[0], *given, grad, torch.float32)
+
+    def run():
+        return values_and_grads(lambda *a: weights(*a, 0.25, 1.0)[0], *given, grad, torch.float32)
+
     first = run()
     for _ in range(5):
         assert all(torch.equal(a, b) for a, b in zip(first, run()))
@@ -115,30 +149,48 @@ def test_a_nan_stays_in_its_rows(device):
 
 def test_second_derivative_is_refused_clearly():
     q, k, v, x = inputs(grad=True)
-    out = darope.create("cope", d_model=16, heads=2, head_dim=8, train_length=16).double().attend(q, k, v, x).square().sum()
+    out = (
+        darope.create("cope", d_model=16, heads=2, head_dim=8, train_length=16)
+        .double()
+        .attend(q, k, v, x)
+        .square()
+        .sum()
+    )
     with pytest.raises(RuntimeError, match="no second derivative"):
         torch.autograd.grad(out, q, create_graph=True)
     linear = weights(q, k, torch.ones(3, 8, dtype=q.dtype), 0.5, 1.0)[0].sum()
-    with pytest.raises(RuntimeError, match="no second derivative"):  # where the gradient that comes in is a constant, too
+    with pytest.raises(
+        RuntimeError, match="no second derivative"
+    ):  # where the gradient that comes in is a constant, too
         torch.autograd.grad(linear, q, create_graph=True)
 
 
-@pytest.mark.parametrize("change, words", [
-    (lambda q, k, e: (q[:, :, :1], k, e), "heads"),
-    (lambda q, k, e: (k, q[:, :3], e), "last of k's tokens"),
-    (lambda q, k, e: (q, k, e[:, :3]), "embedding must be"),
-    (lambda q, k, e: (q[0], k, e), "must be \\[B, T, H, d\\]"),
-])
+@pytest.mark.parametrize(
+    "change, words",
+    [
+        (lambda q, k, e: (q[:, :, :1], k, e), "heads"),
+        (lambda q, k, e: (k, q[:, :3], e), "last of k's tokens"),
+        (lambda q, k, e: (q, k, e[:, :3]), "embedding must be"),
+        (lambda q, k, e: (q[0], k, e), "must be \\[B, T, H, d\\]"),
+    ],
+)
 def test_shapes_that_do_not_fit_are_refused(change, words):
     q, k, embedding, _ = case(5, 5, 4, torch.float32, "cpu")
     with pytest.raises(ValueError, match=words):
         weights(*change(q, k, embedding), 0.25, 1.0)
 
 
-@pytest.mark.parametrize("argument, change, error", [
-    (0, lambda t: t.double(), TypeError), (0, lambda t: t[..., :3], ValueError), (1, lambda t: t.bfloat16(), TypeError), (1, lambda t: t[:, :, :2], ValueError),
-    (2, lambda t: t[..., :2], ValueError), (3, lambda t: t[:, :1], ValueError),
-])
+@pytest.mark.parametrize(
+    "argument, change, error",
+    [
+        (0, lambda t: t.double(), TypeError),
+        (0, lambda t: t[..., :3], ValueError),
+        (1, lambda t: t.bfloat16(), TypeError),
+        (1, lambda t: t[:, :, :2], ValueError),
+        (2, lambda t: t[..., :2], ValueError),
+        (3, lambda t: t[:, :1], ValueError),
+    ],
+)
 def test_a_gradient_called_by_hand_is_checked(argument, change, error):
     q, k, embedding, grad = case(5, 5, 4, torch.float32, "cpu")
     _, content, z, norm = weights(q, k, embedding, 0.25, 1.0)

@@ -1,10 +1,9 @@
 """Bad input: one sentence that names the argument, what was got and what is allowed. Nothing crashes, nothing passes silently."""
 
+import darope
 import pytest
 import torch
 from conftest import NAMES, ROTARY, SIZES, inputs
-
-import darope
 
 NAN, INF = float("nan"), float("inf")
 
@@ -27,7 +26,9 @@ def refuses(kind, words, call):
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("head_dim", [7, 0, -8, 4096])
 def test_head_width(name, head_dim):
-    refuses(ValueError, ["head_dim", "positive even", f"got {head_dim}"], lambda: create(name, head_dim=head_dim))
+    refuses(
+        ValueError, ["head_dim", "positive even", f"got {head_dim}"], lambda: create(name, head_dim=head_dim)
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -40,7 +41,11 @@ def test_base(name, base):
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("length", [0, -1])
 def test_training_length(name, length):
-    refuses(ValueError, ["train_length", "between 1 and 2^53", f"got {length}"], lambda: create(name, train_length=length))
+    refuses(
+        ValueError,
+        ["train_length", "between 1 and 2^53", f"got {length}"],
+        lambda: create(name, train_length=length),
+    )
 
 
 @pytest.mark.parametrize("value", ["64", 64.0, None, True, [64]], ids=repr)
@@ -75,17 +80,39 @@ def test_layout(layout):
 
 @pytest.mark.parametrize("heads, kv_heads", [(4, 3), (2, 4)])
 def test_key_heads_must_divide(heads, kv_heads):
-    refuses(ValueError, ["kv_heads must divide heads", heads, kv_heads], lambda: create(heads=heads, kv_heads=kv_heads))
+    refuses(
+        ValueError,
+        ["kv_heads must divide heads", heads, kv_heads],
+        lambda: create(heads=heads, kv_heads=kv_heads),
+    )
 
 
 @pytest.mark.parametrize("name", ["pope", "cope"])
 def test_grouped_heads_are_refused(name):
-    refuses(ValueError, [name, "as many key as query heads", "heads 4", "kv_heads 2"], lambda: create(name, heads=4, kv_heads=2))
+    refuses(
+        ValueError,
+        [name, "as many key as query heads", "heads 4", "kv_heads 2"],
+        lambda: create(name, heads=4, kv_heads=2),
+    )
 
 
-@pytest.mark.parametrize("name, nearest", [("ropee", "rope"), ("ROPE", "rope"), ("dareop", "darope"), ("darope-perband", "darope-per-band"), ("rope-10", "rope-10k"), ("yarrn:factor=4", "yarn")])
+@pytest.mark.parametrize(
+    "name, nearest",
+    [
+        ("ropee", "rope"),
+        ("ROPE", "rope"),
+        ("dareop", "darope"),
+        ("darope-perband", "darope-per-band"),
+        ("rope-10", "rope-10k"),
+        ("yarrn:factor=4", "yarn"),
+    ],
+)
 def test_unknown_names(name, nearest):
-    refuses(ValueError, [f"unknown encoding '{name.partition(':')[0]}'", f"did you mean '{nearest}'", *NAMES], lambda: create(name))
+    refuses(
+        ValueError,
+        [f"unknown encoding '{name.partition(':')[0]}'", f"did you mean '{nearest}'", *NAMES],
+        lambda: create(name),
+    )
 
 
 @pytest.mark.parametrize("name", [3, None, b"rope", ["rope"]], ids=repr)
@@ -103,8 +130,14 @@ def test_options_given_twice():
     refuses(ValueError, ["'factor'", "twice", "2", "4"], lambda: create("yarn:factor=2", factor=4))
 
 
-UNKNOWN_OPTIONS = [("rope", "bse", "base"), ("yarn", "factr", "factor"), ("yarn", "temprature", "temperature"), ("cope", "npos_mx", "npos_max"), ("pope", "delta_int", "delta_init"),
-                   ("darope", "slow_band", "slow_bands")]
+UNKNOWN_OPTIONS = [
+    ("rope", "bse", "base"),
+    ("yarn", "factr", "factor"),
+    ("yarn", "temprature", "temperature"),
+    ("cope", "npos_mx", "npos_max"),
+    ("pope", "delta_int", "delta_init"),
+    ("darope", "slow_band", "slow_bands"),
+]
 FAR_OPTIONS = [("nope", "slow_bands", "base"), ("cope", "slow_bands", "npos_max"), ("rope", "factor", "base")]
 
 
@@ -120,7 +153,11 @@ def test_options_far_from_any_are_told_what_there_is(name, option, known):
     with pytest.raises(ValueError) as raised:
         create(name, **{option: 2})
     message = str(raised.value)
-    assert f"unknown option of {name} '{option}'. Known:" in message and known in message and "did you mean" not in message
+    assert (
+        f"unknown option of {name} '{option}'. Known:" in message
+        and known in message
+        and "did you mean" not in message
+    )
 
 
 WRONG_VALUES = [
@@ -176,15 +213,28 @@ def both(kind, words, **changes):
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("bad, words", [(-1.0, ["negative", "-1"]), (NAN, ["finite", "NaN"]), (INF, ["finite", "infinity"])])
+@pytest.mark.parametrize(
+    "bad, words", [(-1.0, ["negative", "-1"]), (NAN, ["finite", "NaN"]), (INF, ["finite", "infinity"])]
+)
 def test_values_of_positions(name, bad, words):
     for positions in (torch.tensor([0, 1, 2, 3, bad]), torch.tensor([[0, 1, 2, 3, 4], [0, 1, bad, 3, 4]])):
         refuses(ValueError, ["positions", *words], lambda: Call(name).attend(positions=positions))
 
 
 def test_shapes_of_positions():
-    for positions in (torch.arange(4), torch.arange(6), torch.arange(10).view(5, 2), torch.arange(5).view(1, 5), torch.tensor(3), torch.zeros(2, 5, 1)):
-        both(ValueError, ["positions must be [T] or [B, T]", "2, 5", f"got {list(positions.shape)}"], positions=positions)
+    for positions in (
+        torch.arange(4),
+        torch.arange(6),
+        torch.arange(10).view(5, 2),
+        torch.arange(5).view(1, 5),
+        torch.tensor(3),
+        torch.zeros(2, 5, 1),
+    ):
+        both(
+            ValueError,
+            ["positions must be [T] or [B, T]", "2, 5", f"got {list(positions.shape)}"],
+            positions=positions,
+        )
 
 
 def test_types_of_positions():
@@ -202,7 +252,9 @@ SHAPES = {
 }
 
 
-@pytest.mark.parametrize("argument, shape", [(argument, shape) for argument, shapes in SHAPES.items() for shape in shapes], ids=str)
+@pytest.mark.parametrize(
+    "argument, shape", [(argument, shape) for argument, shapes in SHAPES.items() for shape in shapes], ids=str
+)
 def test_shapes_of_tensors(argument, shape):
     both(ValueError, [argument, "must", list(shape)], **{argument: torch.zeros(shape)})
 
@@ -241,7 +293,9 @@ def test_parameters_of_another_dtype_or_device(name):
 
 
 @pytest.mark.parametrize("dtype", [torch.int64, torch.complex64, torch.float8_e4m3fn], ids=str)
-@pytest.mark.parametrize("name", [name for name in ROTARY if name != "nope"])  # nope hands q and k on as they are
+@pytest.mark.parametrize(
+    "name", [name for name in ROTARY if name != "nope"]
+)  # nope hands q and k on as they are
 def test_types_that_cannot_turn(name, dtype):
     q, k, _, x = inputs(dtype=torch.float32)
     refuses(TypeError, ["dtype"], lambda: create(name)(q.to(dtype), k.to(dtype), x.to(dtype)))
@@ -264,19 +318,33 @@ def test_no_rotation_without_attention(name):
 
 @pytest.mark.parametrize("name", [name for name in NAMES if not name.startswith("darope")])
 def test_no_coordinate(name):
-    refuses(ValueError, [name, "no learned coordinate", "darope"], lambda: create(name).coordinate(torch.zeros(2, 5, 16)))
+    refuses(
+        ValueError,
+        [name, "no learned coordinate", "darope"],
+        lambda: create(name).coordinate(torch.zeros(2, 5, 16)),
+    )
 
 
 def test_input_of_the_coordinate():
     coordinate = create().coordinate
     refuses(TypeError, ["x must be a tensor", "NoneType"], lambda: coordinate(None))
-    refuses(TypeError, ["x", "floating point", "dtype", "int32"], lambda: coordinate(torch.zeros(2, 5, 16, dtype=torch.int32)))
-    refuses(TypeError, ["w", "dtype", "Double"], lambda: coordinate(torch.zeros(2, 5, 16, dtype=torch.float64)))
+    refuses(
+        TypeError,
+        ["x", "floating point", "dtype", "int32"],
+        lambda: coordinate(torch.zeros(2, 5, 16, dtype=torch.int32)),
+    )
+    refuses(
+        TypeError, ["w", "dtype", "Double"], lambda: coordinate(torch.zeros(2, 5, 16, dtype=torch.float64))
+    )
     refuses(ValueError, ["w", "device", "meta"], lambda: coordinate(torch.zeros(2, 5, 16, device="meta")))
     for shape in ((2, 5, 15), (5, 16), (3,)):
         refuses(ValueError, ["x must be [B, T, 16]", list(shape)], lambda: coordinate(torch.zeros(shape)))
     refuses(ValueError, ["positions", "[4]"], lambda: coordinate(torch.zeros(2, 5, 16), torch.arange(4)))
-    refuses(ValueError, ["positions", "negative", "-4"], lambda: coordinate(torch.zeros(2, 5, 16), -torch.arange(5)))
+    refuses(
+        ValueError,
+        ["positions", "negative", "-4"],
+        lambda: coordinate(torch.zeros(2, 5, 16), -torch.arange(5)),
+    )
 
 
 def test_sizes_of_the_cache():
@@ -296,16 +364,36 @@ def test_what_does_not_fit_leaves_the_cache_as_it_was(name):
     call.attend(cache=cache)
     held = cache.k.clone(), cache.v.clone()
     wide = {key: torch.zeros(2, 8, *tensor.shape[2:]) for key, tensor in call.given.items()}
-    refuses(ValueError, ["the cache holds 12 tokens", "5 are in it", "got 8 more"], lambda: call.attend(**wide, cache=cache))
-    refuses(ValueError, ["the cache holds a batch of 2", "got 1"], lambda: call.attend(**{key: tensor[:1] for key, tensor in call.given.items()}, cache=cache))
+    refuses(
+        ValueError,
+        ["the cache holds 12 tokens", "5 are in it", "got 8 more"],
+        lambda: call.attend(**wide, cache=cache),
+    )
+    refuses(
+        ValueError,
+        ["the cache holds a batch of 2", "got 1"],
+        lambda: call.attend(**{key: tensor[:1] for key, tensor in call.given.items()}, cache=cache),
+    )
     for shape in ((2, 1, 2, 8), (1, 5, 2, 8), (2, 5, 1, 8), (2, 5, 2, 1), (2, 5, 16)):  # some would broadcast
-        refuses(ValueError, ["v must be", "[2, 5, 2, 8]", list(shape)], lambda: call.attend(v=torch.zeros(shape), cache=cache))
+        refuses(
+            ValueError,
+            ["v must be", "[2, 5, 2, 8]", list(shape)],
+            lambda: call.attend(v=torch.zeros(shape), cache=cache),
+        )
     refuses(TypeError, ["v", "dtype", "float64"], lambda: call.attend(v=v.double(), cache=cache))
     refuses(ValueError, ["v", "device", "meta"], lambda: call.attend(v=v.to("meta"), cache=cache))
-    refuses(TypeError, ["the cache", "dtype", "float64", "float32"], lambda: Call(name, torch.float64).attend(cache=cache))
+    refuses(
+        TypeError,
+        ["the cache", "dtype", "float64", "float32"],
+        lambda: Call(name, torch.float64).attend(cache=cache),
+    )
     other = Call("rope" if name == "pope" else "pope")
     refuses(ValueError, ["another layer's"], lambda: other.attend(cache=cache))
-    assert cache.length == 5 and torch.equal(cache.k[:, :5], held[0][:, :5]) and torch.equal(cache.v[:, :5], held[1][:, :5])
+    assert (
+        cache.length == 5
+        and torch.equal(cache.k[:, :5], held[0][:, :5])
+        and torch.equal(cache.v[:, :5], held[1][:, :5])
+    )
     call.attend(cache=cache)
     assert cache.length == 10
 
@@ -313,14 +401,32 @@ def test_what_does_not_fit_leaves_the_cache_as_it_was(name):
 def test_torchs_own_words_for_dtypes_work():
     """The module's settings do not hide torch's methods."""
     module = create()
-    assert module.half().w.dtype == torch.float16 and module.bfloat16().w.dtype == torch.bfloat16 and module.double().w.dtype == torch.float64
+    assert (
+        module.half().w.dtype == torch.float16
+        and module.bfloat16().w.dtype == torch.bfloat16
+        and module.double().w.dtype == torch.float64
+    )
 
 
 def backward_arguments(**changes):
     """What torch.ops.darope.rotate_learned_backward takes: B 1, T 4, H 2, d 8, D 16, two of four bands slow."""
     q = torch.randn(1, 4, 2, 8)
-    given = dict(q_grad=q, k_grad=q, q=q, k=q, x=torch.randn(1, 4, 16), w=torch.randn(2, 16), alpha=torch.ones(2), share=torch.rand(1, 4, 2), prior=torch.zeros(4),
-                 positions=torch.arange(4.0).double(), theta=[1.0, 0.5, 0.1, 0.01], fast=2, length=4.0, half=False)
+    given = dict(
+        q_grad=q,
+        k_grad=q,
+        q=q,
+        k=q,
+        x=torch.randn(1, 4, 16),
+        w=torch.randn(2, 16),
+        alpha=torch.ones(2),
+        share=torch.rand(1, 4, 2),
+        prior=torch.zeros(4),
+        positions=torch.arange(4.0).double(),
+        theta=[1.0, 0.5, 0.1, 0.01],
+        fast=2,
+        length=4.0,
+        half=False,
+    )
     return list({**given, **changes}.values())
 
 
@@ -336,4 +442,6 @@ def test_the_backward_operator_by_hand():
         ("fast", "9"): dict(fast=9),
     }.items():
         refuses(ValueError, words, lambda: call(*backward_arguments(**changes)))
-    refuses(TypeError, ["share", "dtype"], lambda: call(*backward_arguments(share=torch.rand(1, 4, 2).double())))
+    refuses(
+        TypeError, ["share", "dtype"], lambda: call(*backward_arguments(share=torch.rand(1, 4, 2).double()))
+    )

@@ -2,13 +2,12 @@
 
 import os
 
+import darope
 import pytest
 import torch
 import torch.distributed as dist
 import torch.nn.functional as F
 from torch import nn
-
-import darope
 
 STEPS, RANKS = 2, 2
 LEARNS = {"darope": {"w", "alpha"}, "pope": {"delta"}}
@@ -20,7 +19,11 @@ class Block(nn.Module):
 
     def __init__(self, name):
         super().__init__()
-        self.norm, self.qkv, self.out = nn.RMSNorm(D), nn.Linear(D, 3 * HEADS * WIDTH, bias=False), nn.Linear(HEADS * WIDTH, D, bias=False)
+        self.norm, self.qkv, self.out = (
+            nn.RMSNorm(D),
+            nn.Linear(D, 3 * HEADS * WIDTH, bias=False),
+            nn.Linear(HEADS * WIDTH, D, bias=False),
+        )
         self.encoding = darope.create(name, d_model=D, heads=HEADS, head_dim=WIDTH, train_length=16)
         self.feed = nn.Sequential(nn.RMSNorm(D), nn.Linear(D, 32), nn.GELU(), nn.Linear(32, D))
 
@@ -34,7 +37,11 @@ class Block(nn.Module):
 def model_and_data(name):
     torch.manual_seed(0)
     model = nn.Sequential(Block(name), Block(name)).double()
-    return model, torch.randn(4, 20, D, dtype=torch.float64), torch.randn(4, 20, D, dtype=torch.float64)  # 20 tokens: beyond L
+    return (
+        model,
+        torch.randn(4, 20, D, dtype=torch.float64),
+        torch.randn(4, 20, D, dtype=torch.float64),
+    )  # 20 tokens: beyond L
 
 
 def train(model, h, target, whole):
@@ -48,7 +55,11 @@ def train(model, h, target, whole):
         optimizer.step()
         optimizer.zero_grad()
         losses.append(loss.detach())
-    return torch.stack(losses), gradients, {name: whole(p.detach()).clone() for name, p in model.named_parameters()}
+    return (
+        torch.stack(losses),
+        gradients,
+        {name: whole(p.detach()).clone() for name, p in model.named_parameters()},
+    )
 
 
 def one_rank(rank, folder):
@@ -79,7 +90,9 @@ def test_two_shards_train_as_one_process(tmp_path):
         losses, *tensors = torch.load(tmp_path / f"{name}.pt")
         expected_losses, *expected_tensors = train(*model_and_data(name), lambda t: t)
         assert (losses - expected_losses).abs().max() < 1e-12
-        for got, expected in zip(tensors, expected_tensors):  # gradients of the first step, parameters after the last
+        for got, expected in zip(
+            tensors, expected_tensors
+        ):  # gradients of the first step, parameters after the last
             assert got.keys() == expected.keys()
             for key in got:
                 assert (got[key] - expected[key]).abs().max() < 1e-9, key

@@ -18,8 +18,21 @@ WINDOW = 32
 def llama(dtype=torch.float32, kv_heads=2, **settings):
     """A small random model, the same at every call."""
     torch.manual_seed(0)
-    config = transformers.LlamaConfig(vocab_size=61, hidden_size=32, intermediate_size=48, num_hidden_layers=3, num_attention_heads=4, num_key_value_heads=kv_heads,
-                                      head_dim=16, max_position_embeddings=WINDOW, bos_token_id=None, eos_token_id=None, pad_token_id=0, initializer_range=0.3, **settings)
+    config = transformers.LlamaConfig(
+        vocab_size=61,
+        hidden_size=32,
+        intermediate_size=48,
+        num_hidden_layers=3,
+        num_attention_heads=4,
+        num_key_value_heads=kv_heads,
+        head_dim=16,
+        max_position_embeddings=WINDOW,
+        bos_token_id=None,
+        eos_token_id=None,
+        pad_token_id=0,
+        initializer_range=0.3,
+        **settings,
+    )
     return transformers.LlamaForCausalLM(config).to(dtype).eval()
 
 
@@ -39,7 +52,10 @@ def exact(model):
     """Without the two float32 islands of a float64 Llama: its angles and its norms."""
     config = model.config
     model.model.rotary_emb = ExactTables(config.rope_parameters["rope_theta"], config.head_dim)
-    norm = lambda: nn.RMSNorm(config.hidden_size, eps=config.rms_norm_eps, dtype=torch.float64)
+
+    def norm():
+        return nn.RMSNorm(config.hidden_size, eps=config.rms_norm_eps, dtype=torch.float64)
+
     model.model.norm = norm()
     for layer in model.model.layers:
         layer.input_layernorm, layer.post_attention_layernorm = norm(), norm()
@@ -63,9 +79,15 @@ def as_rope(model):
 @torch.no_grad()
 @pytest.mark.parametrize("implementation", ["sdpa", "eager"])
 @pytest.mark.parametrize("kv_heads", [4, 2, 1])
-@pytest.mark.parametrize("encode", [lambda model: use(model, "rope"), as_rope], ids=["rope", "darope at w=0, alpha=1"])
+@pytest.mark.parametrize(
+    "encode", [lambda model: use(model, "rope"), as_rope], ids=["rope", "darope at w=0, alpha=1"]
+)
 def test_logits_are_those_of_the_stock_model(encode, kv_heads, implementation):
-    settings = dict(kv_heads=kv_heads, attn_implementation=implementation, rope_parameters=dict(rope_type="default", rope_theta=500.0))
+    settings = dict(
+        kv_heads=kv_heads,
+        attn_implementation=implementation,
+        rope_parameters=dict(rope_type="default", rope_theta=500.0),
+    )
     stock, ours = llama(**settings)(tokens()).logits, encode(llama(**settings))(tokens()).logits
     assert stock.std() > 0.5  # not a model that says the same everywhere
     assert (stock - ours).abs().max() < 2e-5 * stock.abs().max()
@@ -73,9 +95,14 @@ def test_logits_are_those_of_the_stock_model(encode, kv_heads, implementation):
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("encode", [lambda model: use(model, "rope"), as_rope], ids=["rope", "darope at w=0, alpha=1"])
+@pytest.mark.parametrize(
+    "encode", [lambda model: use(model, "rope"), as_rope], ids=["rope", "darope at w=0, alpha=1"]
+)
 def test_logits_are_those_of_the_stock_model_to_float64(encode):
-    stock, ours = exact(llama(torch.float64))(tokens()).logits, encode(exact(llama(torch.float64)))(tokens()).logits
+    stock, ours = (
+        exact(llama(torch.float64))(tokens()).logits,
+        encode(exact(llama(torch.float64)))(tokens()).logits,
+    )
     assert (stock - ours).abs().max() < 1e-12 * stock.abs().max()
 
 
@@ -96,8 +123,13 @@ def test_rope_goes_on_beyond_the_window_and_darope_does_not():
 def test_generation_with_and_without_the_cache(name):
     model = use(llama(torch.float64), name)
     prompt = tokens(length=WINDOW - 6)
-    settings = dict(max_new_tokens=12, do_sample=False, output_logits=True, return_dict_in_generate=True)  # beyond the window
-    cached, whole = model.generate(prompt, use_cache=True, **settings), model.generate(prompt, use_cache=False, **settings)
+    settings = dict(
+        max_new_tokens=12, do_sample=False, output_logits=True, return_dict_in_generate=True
+    )  # beyond the window
+    cached, whole = (
+        model.generate(prompt, use_cache=True, **settings),
+        model.generate(prompt, use_cache=False, **settings),
+    )
     assert torch.equal(cached.sequences, whole.sequences)
     assert (torch.stack(cached.logits) - torch.stack(whole.logits)).abs().max() < 1e-5  # norms in float32
 
@@ -115,14 +147,21 @@ def test_left_padding_changes_nothing(name):
         assert (logits[row, -alone.shape[1] :] - model(alone).logits[0]).abs().max() < 1e-5
     together = model.generate(padded, attention_mask=mask, max_new_tokens=6, do_sample=False)
     for row, alone in enumerate((short, long)):
-        assert torch.equal(together[row, -6:], model.generate(alone, attention_mask=torch.ones_like(alone), max_new_tokens=6, do_sample=False)[0, -6:])
+        assert torch.equal(
+            together[row, -6:],
+            model.generate(alone, attention_mask=torch.ones_like(alone), max_new_tokens=6, do_sample=False)[
+                0, -6:
+            ],
+        )
 
 
 @pytest.mark.parametrize("name", LEARNED)
 def test_training_reaches_the_parameters_of_every_layer(name):
     stock, model = llama(), use(llama(), name).train()
     fresh = set(model.state_dict()) - set(stock.state_dict())
-    assert {key.rsplit(".", 1)[0] for key in fresh} == {f"model.layers.{i}.self_attn.encoding" for i in range(3)}
+    assert {key.rsplit(".", 1)[0] for key in fresh} == {
+        f"model.layers.{i}.self_attn.encoding" for i in range(3)
+    }
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
     parameters, losses = dict(model.named_parameters()), []
     for step in range(4):

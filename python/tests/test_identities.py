@@ -1,9 +1,8 @@
 """Relations between the encodings that hold exactly, checked in float64."""
 
+import darope
 import torch
 from conftest import inputs, make
-
-import darope
 
 SIZES = dict(d_model=16, heads=2, head_dim=8, train_length=16, base=20)  # two fast bands, two slow
 
@@ -21,7 +20,9 @@ def scores(module, tokens=12, positions=None, seed=0):
 def with_values(module, **values):
     with torch.no_grad():
         for name, value in values.items():
-            getattr(module, name).fill_(value) if not torch.is_tensor(value) else getattr(module, name).copy_(value)
+            getattr(module, name).fill_(value) if not torch.is_tensor(value) else getattr(module, name).copy_(
+                value
+            )
     return module
 
 
@@ -40,12 +41,25 @@ def test_darope_without_content_is_rope_inside_the_window():
 
 def test_darope_without_content_and_prior_is_hope_everywhere():
     far = torch.arange(12) * 7
-    assert same(scores(with_values(create("darope"), w=0, alpha=0), positions=far), scores(create("hope"), positions=far))
-    assert same(scores(with_values(create("darope-no-prior"), w=0), positions=far), scores(create("hope"), positions=far))
+    assert same(
+        scores(with_values(create("darope"), w=0, alpha=0), positions=far),
+        scores(create("hope"), positions=far),
+    )
+    assert same(
+        scores(with_values(create("darope-no-prior"), w=0), positions=far),
+        scores(create("hope"), positions=far),
+    )
 
 
 def test_without_slow_bands_everything_is_rope():
-    for name in ("hope", "darope", "darope-no-prior", "darope-fixed-alpha", "darope-per-band", "darope-dynamic"):
+    for name in (
+        "hope",
+        "darope",
+        "darope-no-prior",
+        "darope-fixed-alpha",
+        "darope-per-band",
+        "darope-dynamic",
+    ):
         assert same(scores(create(name, slow_bands=0)), scores(create("rope"))), name
 
 
@@ -86,7 +100,10 @@ def test_rotations_keep_lengths_and_the_origin():
 def test_pope_phase_is_periodic():
     q, k, v, x = inputs()
     pope = create("pope", base=100)
-    a, b = with_values(pope, delta=-1.0).attend(q, k, v, x), with_values(pope, delta=-1.0 - 2 * torch.pi).attend(q, k, v, x)
+    a, b = (
+        with_values(pope, delta=-1.0).attend(q, k, v, x),
+        with_values(pope, delta=-1.0 - 2 * torch.pi).attend(q, k, v, x),
+    )
     assert same(a, b)
 
 
@@ -102,7 +119,9 @@ def test_cope():
     big = torch.full_like(q, 30.0)
     module = with_values(create("cope", npos_max=5), embedding=embedding[:5])
     distance = (torch.arange(12)[:, None] - torch.arange(12)[None, :] + 1).clamp(0, 4)
-    logits = (30.0 * embedding[:5].sum(-1))[distance].masked_fill(torch.ones(12, 12).triu(1).bool(), float("-inf"))  # q.k is the same everywhere
+    logits = (30.0 * embedding[:5].sum(-1))[distance].masked_fill(
+        torch.ones(12, 12).triu(1).bool(), float("-inf")
+    )  # q.k is the same everywhere
     expected = torch.einsum("ts,bshd->bthd", logits.softmax(-1), v)
     assert same(module.attend(big, big, v, x), expected)
 
@@ -111,7 +130,11 @@ def test_equal_tokens_get_equal_coordinates():
     module = create("darope-no-prior")
     x = torch.randn(1, 1, 16, dtype=torch.float64).expand(1, 6, 16)
     coordinate = module.coordinate(x, torch.arange(6) * 100)
-    assert torch.equal(coordinate, coordinate[:, :1].expand_as(coordinate)) and (coordinate >= 0).all() and (coordinate <= 16).all()
+    assert (
+        torch.equal(coordinate, coordinate[:, :1].expand_as(coordinate))
+        and (coordinate >= 0).all()
+        and (coordinate <= 16).all()
+    )
 
 
 def test_projection_brings_pope_back_into_its_range():

@@ -1,10 +1,9 @@
 """The fused operators against their plain versions, and as torch wants operators to behave."""
 
+import darope  # noqa: F401  (loads the operators)
 import pytest
 import torch
 from conftest import inputs
-
-import darope  # noqa: F401  (loads the operators)
 
 THETA = [10000.0 ** (-2 * j / 64) for j in range(32)]
 rotate, learned = torch.ops.darope.rotate, torch.ops.darope.rotate_learned
@@ -45,7 +44,9 @@ def within_twice(fused, plain, exact, what):
     exact = exact.double()
     rounding = (exact.to(fused.dtype).double() - exact).abs().max()
     assert torch.isfinite(fused).all(), what
-    assert (fused.double() - exact).abs().max() <= 2 * (plain.double() - exact).abs().max() + 2 * rounding, what
+    assert (fused.double() - exact).abs().max() <= 2 * (plain.double() - exact).abs().max() + 2 * rounding, (
+        what
+    )
 
 
 def poison(shape, dtype, device):
@@ -53,7 +54,11 @@ def poison(shape, dtype, device):
     torch.full(shape, float("nan"), dtype=dtype, device=device)
 
 
-SHAPES = [dict(batch=2, tokens=129, heads=4, head_dim=64), dict(batch=1, tokens=33, heads=6, head_dim=64, kv_heads=2), dict(batch=3, tokens=1, heads=1, head_dim=64)]
+SHAPES = [
+    dict(batch=2, tokens=129, heads=4, head_dim=64),
+    dict(batch=1, tokens=33, heads=6, head_dim=64, kv_heads=2),
+    dict(batch=3, tokens=1, heads=1, head_dim=64),
+]
 
 
 @pytest.mark.parametrize("half", [False, True], ids=["interleaved", "half"])
@@ -61,10 +66,19 @@ SHAPES = [dict(batch=2, tokens=129, heads=4, head_dim=64), dict(batch=1, tokens=
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_rotate_is_as_exact_as_plain(shape, dtype, half, device):
     q, k, _, _ = inputs(**shape, dtype=dtype, device=device)
-    positions = torch.randint(0, 1_000_000, (shape["batch"], shape["tokens"]), generator=torch.Generator().manual_seed(1)).double().to(device)
+    positions = (
+        torch.randint(
+            0, 1_000_000, (shape["batch"], shape["tokens"]), generator=torch.Generator().manual_seed(1)
+        )
+        .double()
+        .to(device)
+    )
     poison(q.shape, dtype, device)
     fused = rotate(q, k, positions, THETA, 1.1, half)
-    plain, exact = plain_rotate(q, k, positions, THETA, 1.1, half), plain_rotate(q.double(), k.double(), positions, THETA, 1.1, half)
+    plain, exact = (
+        plain_rotate(q, k, positions, THETA, 1.1, half),
+        plain_rotate(q.double(), k.double(), positions, THETA, 1.1, half),
+    )
     for i, what in enumerate("qk"):
         within_twice(fused[i], plain[i], exact[i], what)
 
@@ -87,17 +101,38 @@ def test_learned_is_as_exact_as_plain(shape, fast, dtype, half, device):
         out = function(*leaves)[:2]
         return [*out, *torch.autograd.grad(out, leaves, (gq.to(kind), gk.to(kind)), materialize_grads=True)]
 
-    plain = lambda q, k, x, w, alpha: plain_learned(q, k, x, w, alpha, positions, THETA, fast, 256.0, half)
+    def plain(q, k, x, w, alpha):
+        return plain_learned(q, k, x, w, alpha, positions, THETA, fast, 256.0, half)
+
     poison(q.shape, dtype, device)
-    fused = run(lambda q, k, x, w, alpha: learned(q, k, x, w, alpha, None, positions, THETA, fast, 256.0, half), dtype)
-    for got, low, exact, what in zip(fused, run(plain, dtype), run(plain, torch.float64), ("q", "k", "grad q", "grad k", "grad x", "grad w", "grad alpha")):
+    fused = run(
+        lambda q, k, x, w, alpha: learned(q, k, x, w, alpha, None, positions, THETA, fast, 256.0, half), dtype
+    )
+    for got, low, exact, what in zip(
+        fused,
+        run(plain, dtype),
+        run(plain, torch.float64),
+        ("q", "k", "grad q", "grad k", "grad x", "grad w", "grad alpha"),
+    ):
         within_twice(got, low, exact, what)
 
 
 def test_saturated_coordinates_have_no_nan(device):
     q, k, _, x = inputs(device=device, dtype=torch.float32, grad=True)
     w = torch.full((2, 16), 40.0, device=device, requires_grad=True)
-    out = learned(q, k, x, w, None, None, torch.arange(5.0, dtype=torch.float64, device=device), [1.0, 0.1, 0.01, 0.001], 1, 16.0, False)
+    out = learned(
+        q,
+        k,
+        x,
+        w,
+        None,
+        None,
+        torch.arange(5.0, dtype=torch.float64, device=device),
+        [1.0, 0.1, 0.01, 0.001],
+        1,
+        16.0,
+        False,
+    )
     (out[0].sum() + out[1].sum()).backward()
     for tensor in (out[0], out[1], q.grad, w.grad, x.grad):
         assert torch.isfinite(tensor).all()
@@ -113,7 +148,12 @@ def test_slow_bands_of_hope_pass_through_bit_for_bit(device):
 def test_backward_is_deterministic(device):
     q, k, _, x = inputs(tokens=257, heads=4, head_dim=32, dtype=torch.float32, device=device, grad=True)
     module = darope.create("darope", d_model=16, heads=4, head_dim=32, train_length=64).to(device)
-    run = lambda: torch.autograd.grad(sum(t.square().sum() for t in module(q, k, x)), [q, k, x, *module.parameters()])
+
+    def run():
+        return torch.autograd.grad(
+            sum(t.square().sum() for t in module(q, k, x)), [q, k, x, *module.parameters()]
+        )
+
     first = run()
     for _ in range(5):
         assert all(torch.equal(a, b) for a, b in zip(first, run()))
@@ -122,10 +162,25 @@ def test_backward_is_deterministic(device):
 def arguments(device, grouped=False, per_band=False):
     q, k, _, x = inputs(heads=4, kv_heads=2 if grouped else 4, device=device, grad=True)
     kv = k.shape[2]
-    leaf = lambda *shape: torch.randn(*shape, dtype=torch.float64, device=device, requires_grad=True)
+
+    def leaf(*shape):
+        return torch.randn(*shape, dtype=torch.float64, device=device, requires_grad=True)
+
     positions = torch.arange(5, dtype=torch.float64, device=device)
     bands = [1.0, 0.4, 0.1, 0.01]
-    return (q, k, x, leaf(kv, 16), leaf(kv, 2) if per_band else leaf(kv), leaf(2, 5, kv), positions, bands, 2, 16.0, False), (q, k, positions, bands, 1.0, True)
+    return (
+        q,
+        k,
+        x,
+        leaf(kv, 16),
+        leaf(kv, 2) if per_band else leaf(kv),
+        leaf(2, 5, kv),
+        positions,
+        bands,
+        2,
+        16.0,
+        False,
+    ), (q, k, positions, bands, 1.0, True)
 
 
 @pytest.mark.parametrize("grouped", [False, True])
@@ -171,12 +226,21 @@ def test_meta_tensors_give_shapes_without_memory():
 
 def test_float16(device):
     q, k, v, x = inputs(dtype=torch.float16, device=device)
-    module = darope.create("darope", d_model=16, heads=2, head_dim=8, train_length=16).to(device=device, dtype=torch.float16)
+    module = darope.create("darope", d_model=16, heads=2, head_dim=8, train_length=16).to(
+        device=device, dtype=torch.float16
+    )
     exact = module.double()
-    got = [t.double() for t in darope.create("rope", d_model=16, heads=2, head_dim=8, train_length=16)(q, k, x)]
-    want = darope.create("rope", d_model=16, heads=2, head_dim=8, train_length=16)(q.double(), k.double(), x.double())
+    got = [
+        t.double() for t in darope.create("rope", d_model=16, heads=2, head_dim=8, train_length=16)(q, k, x)
+    ]
+    want = darope.create("rope", d_model=16, heads=2, head_dim=8, train_length=16)(
+        q.double(), k.double(), x.double()
+    )
     assert all((a - b).abs().max() < 4e-3 for a, b in zip(got, want))
-    low, high = exact.to(torch.float16)(q, k, x)[0].double(), exact.double()(q.double(), k.double(), x.double())[0]
+    low, high = (
+        exact.to(torch.float16)(q, k, x)[0].double(),
+        exact.double()(q.double(), k.double(), x.double())[0],
+    )
     assert (low - high).abs().max() < 5e-2
 
 

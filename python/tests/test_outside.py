@@ -18,11 +18,16 @@ NEW = "rope-gain"
 def run(*arguments):
     """Python with the package that has the new encoding."""
     environment = os.environ | {"PYTHONPATH": str(BUILD / "outside")}
-    return subprocess.run([sys.executable, *arguments], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=600)
+    return subprocess.run(
+        [sys.executable, *arguments], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=600
+    )
 
 
 def test_the_registry_grew_by_one_line():
-    before, after = ((folder / "registry.cpp").read_text().splitlines() for folder in (ROOT / "src" / "encodings", BUILD / "outside"))
+    before, after = (
+        (folder / "registry.cpp").read_text().splitlines()
+        for folder in (ROOT / "src" / "encodings", BUILD / "outside")
+    )
     changes = [line for line in difflib.ndiff(before, after) if not line.startswith("  ")]
     assert changes == ["+     spec_of<class RoPEGain>(),"]
 
@@ -46,8 +51,26 @@ print(json.dumps([[row["name"] for row in darope.encodings()], module.gain.tolis
 def test_the_conformance_suite_tests_it(tmp_path):
     """Every test that runs over the registry runs over the new one as well, and passes."""
     report = tmp_path / "report.xml"
-    result = run("-m", "pytest", "-q", "-p", "no:cacheprovider", "python/tests/test_conformance.py", "-k", NEW, f"--junitxml={report}")
+    result = run(
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "python/tests/test_conformance.py",
+        "-k",
+        NEW,
+        f"--junitxml={report}",
+    )
     assert result.returncode == 0, result.stdout
-    passed = {case.get("name").partition("[")[0] for case in ElementTree.parse(report).iter("testcase") if case.find("skipped") is None}
-    over_the_registry = {name for name, test in vars(test_conformance).items() if "name" in [mark.args[0] for mark in getattr(test, "pytestmark", [])]}
+    passed = {
+        case.get("name").partition("[")[0]
+        for case in ElementTree.parse(report).iter("testcase")
+        if case.find("skipped") is None
+    }
+    over_the_registry = {
+        name
+        for name, test in vars(test_conformance).items()
+        if "name" in [mark.args[0] for mark in getattr(test, "pytestmark", [])]
+    }
     assert passed == over_the_registry and "test_gradcheck" in passed

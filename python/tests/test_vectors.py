@@ -2,16 +2,34 @@
 
 import re
 
+import darope
 import pytest
 import torch
 
-import darope
-
 TOLERANCE = 1e-9
-ROTARY_CASES = ["rope_base10000", "rope_base500000", "hope_base10000", "hope_base500000", "hope_base20", "yarn_base500000_s4", "yarn_base20_s4",
-                "yarn_base20_s4_paper_ramp", "yarn_base20_s4_no_temperature"]
-KINDS = {"canonical": "darope", "no_beta": "darope-no-prior", "fixed_alpha": "darope-fixed-alpha", "per_band_alpha": "darope-per-band", "dynamic_alpha": "darope-dynamic"}
-LEARNED_CASES = [f"darope_base{base}{suffix}" for base in (500000, 20) for suffix in ("", "_no_beta", "_fixed_alpha", "_per_band_alpha", "_dynamic_alpha")]
+ROTARY_CASES = [
+    "rope_base10000",
+    "rope_base500000",
+    "hope_base10000",
+    "hope_base500000",
+    "hope_base20",
+    "yarn_base500000_s4",
+    "yarn_base20_s4",
+    "yarn_base20_s4_paper_ramp",
+    "yarn_base20_s4_no_temperature",
+]
+KINDS = {
+    "canonical": "darope",
+    "no_beta": "darope-no-prior",
+    "fixed_alpha": "darope-fixed-alpha",
+    "per_band_alpha": "darope-per-band",
+    "dynamic_alpha": "darope-dynamic",
+}
+LEARNED_CASES = [
+    f"darope_base{base}{suffix}"
+    for base in (500000, 20)
+    for suffix in ("", "_no_beta", "_fixed_alpha", "_per_band_alpha", "_dynamic_alpha")
+]
 
 
 def tensor(values, device):
@@ -38,7 +56,12 @@ def close(got, expected, what):
 def given(vectors, device):
     i = vectors["inputs"]
     sizes = dict(d_model=i["d_model"], heads=i["H"], head_dim=i["d"], train_length=i["L"])
-    return sizes, [heads_last(i[name], device) for name in "qkv"], tensor(i["x"], device).unsqueeze(0), torch.tensor(i["positions"], device=device)
+    return (
+        sizes,
+        [heads_last(i[name], device) for name in "qkv"],
+        tensor(i["x"], device).unsqueeze(0),
+        torch.tensor(i["positions"], device=device),
+    )
 
 
 def options_of(case):
@@ -102,7 +125,11 @@ def test_learned(vectors, given, device, name):
     close(heads_first(module.attend(q, k, v, x, positions)), case["out"], "out")
     close(module.coordinate(x, positions)[0].transpose(0, 1), case["coord"], "coordinate")
     names = [n for n, _ in module.named_parameters()]
-    grads = torch.autograd.grad((q_rot, k_rot), [*leaves, *module.parameters()], (heads_last(case["G_q_rot"], device), heads_last(case["G_k_rot"], device)))
+    grads = torch.autograd.grad(
+        (q_rot, k_rot),
+        [*leaves, *module.parameters()],
+        (heads_last(case["G_q_rot"], device), heads_last(case["G_k_rot"], device)),
+    )
     close(heads_first(grads[0]), case["grad_q"], "grad q")
     close(heads_first(grads[1]), case["grad_k"], "grad k")
     close(grads[2][0], case["grad_x_coordinate_path"], "grad x")
@@ -153,8 +180,17 @@ def test_cope(vectors, given, device, variant):
 
 
 def test_every_case_is_tested(vectors):
-    tested = {*ROTARY_CASES, *LEARNED_CASES, "rope_base10000_rotate_half", "nope", "darope_base20_16slow_style_override", "pope_base10000_delta0", "pope_base10000",
-              "cope_listing", "cope_scaled"}
+    tested = {
+        *ROTARY_CASES,
+        *LEARNED_CASES,
+        "rope_base10000_rotate_half",
+        "nope",
+        "darope_base20_16slow_style_override",
+        "pope_base10000_delta0",
+        "pope_base10000",
+        "cope_listing",
+        "cope_scaled",
+    }
     assert tested == set(vectors["cases"])
 
 
@@ -167,7 +203,9 @@ def test_coordinate_at_the_edges(vectors):
             module.w.zero_()
         places = {"m=0": 0, "m=L/2": length // 2, "m=L-1": length - 1, "m=L": length, "m=4L": 4 * length}
         for place, position in places.items():
-            got = module.coordinate(torch.zeros(1, 1, 4, dtype=torch.float64), torch.tensor([position])).item()
+            got = module.coordinate(
+                torch.zeros(1, 1, 4, dtype=torch.float64), torch.tensor([position])
+            ).item()
             assert abs(got - row[place]["coord_w0_alpha0.5"]) <= 1e-9 * length
 
 
@@ -177,8 +215,20 @@ def test_yarn_frequencies_of_real_models(vectors, ramp):
     assert vectors["yarn_real_configs"]
     for row_name, row in vectors["yarn_real_configs"].items():
         d, length, base, factor = (int(re.sub("[a-z]+", "", part)) for part in row_name.lower().split("_"))
-        module = darope.create("yarn", d_model=d, heads=1, head_dim=d, train_length=length, base=base, factor=factor, ramp=ramp, temperature="off")
+        module = darope.create(
+            "yarn",
+            d_model=d,
+            heads=1,
+            head_dim=d,
+            train_length=length,
+            base=base,
+            factor=factor,
+            ramp=ramp,
+            temperature="off",
+        )
         unit = torch.zeros(1, 1, 1, d, dtype=torch.float64)
         unit[..., 0::2] = 1
         turned, _ = module(unit, unit, None, torch.tensor([1]))
-        close(torch.atan2(turned[0, 0, 0, 1::2], turned[0, 0, 0, 0::2]), row[f"inv_freq_{ramp}_ramp"], row_name)
+        close(
+            torch.atan2(turned[0, 0, 0, 1::2], turned[0, 0, 0, 0::2]), row[f"inv_freq_{ramp}_ramp"], row_name
+        )

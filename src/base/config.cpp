@@ -18,7 +18,9 @@ namespace {
 constexpr int64_t kMaxConfigBytes = 1 << 20;
 constexpr size_t kMaxYamlDepth = 32;
 
-bool is_null(const std::string& text) { return text.empty() || text == "~" || text == "null" || text == "Null" || text == "NULL"; }
+bool is_null(const std::string& text) {
+  return text.empty() || text == "~" || text == "null" || text == "Null" || text == "NULL";
+}
 
 // Builds a Value from yaml-cpp's events, which carry the line of each thing and every duplicate key.
 class ValueBuilder final : public YAML::EventHandler {
@@ -29,18 +31,23 @@ class ValueBuilder final : public YAML::EventHandler {
   void OnDocumentStart(const YAML::Mark&) override {}
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark& mark, YAML::anchor_t) override { add(at(mark, Value::Kind::kNull)); }
-  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override { fail(mark.line + 1, "YAML aliases (*name) have no place in a config"); }
-  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t, const std::string& text) override {
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
+    fail(mark.line + 1, "YAML aliases (*name) have no place in a config");
+  }
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t,
+                const std::string& text) override {
     Value value = at(mark, Value::Kind::kScalar);
-    value.quoted = tag != "?";           // yaml-cpp tags a plain scalar "?"
+    value.quoted = tag != "?";  // yaml-cpp tags a plain scalar "?"
     value.text = text;
     if (!value.quoted && is_null(text)) value.kind = Value::Kind::kNull;
     add(std::move(value));
   }
-  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {
+  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {
     open(at(mark, Value::Kind::kList));
   }
-  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {
+  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t,
+                  YAML::EmitterStyle::value) override {
     open(at(mark, Value::Kind::kSection));
   }
   void OnSequenceEnd() override { close(); }
@@ -53,11 +60,15 @@ class ValueBuilder final : public YAML::EventHandler {
     value.line = mark.line + 1;
     return value;
   }
-  [[noreturn]] void fail(int line, const std::string& what) const { throw Error(fmt::format("{}:{}: {}", where_, line, what)); }
+  [[noreturn]] void fail(int line, const std::string& what) const {
+    throw Error(fmt::format("{}:{}: {}", where_, line, what));
+  }
 
   void open(Value value) {
-    if (!stack_.empty() && expects_key(stack_.back())) fail(value.line, "a key must be a name, not " + describe(value));
-    if (stack_.size() == kMaxYamlDepth) fail(value.line, fmt::format("nested more than {} deep", kMaxYamlDepth));
+    if (!stack_.empty() && expects_key(stack_.back()))
+      fail(value.line, "a key must be a name, not " + describe(value));
+    if (stack_.size() == kMaxYamlDepth)
+      fail(value.line, fmt::format("nested more than {} deep", kMaxYamlDepth));
     stack_.push_back(std::move(value));
   }
   void close() {
@@ -97,7 +108,8 @@ Value parse_yaml(std::string_view text, const std::string& where) {
     Value value;
     if (parser.HandleNextDocument(builder)) value = builder.take();
     ValueBuilder rest(where);
-    if (parser.HandleNextDocument(rest)) throw Error(where + ": holds more than one YAML document; a config is one");
+    if (parser.HandleNextDocument(rest))
+      throw Error(where + ": holds more than one YAML document; a config is one");
     return value;
   } catch (const YAML::Exception& e) {
     throw Error(fmt::format("{}:{}: not YAML: {}", where, e.mark.line + 1, e.msg));
@@ -109,7 +121,9 @@ std::string last_part(const std::string& key) { return key.substr(key.rfind('.')
 // What may stand where the key stands: the settings and sections beside it, or all at the top.
 std::string names_beside(const std::vector<Field>& fields, const std::string& key) {
   std::string section = key.substr(0, key.rfind('.') + 1);
-  if (std::none_of(fields.begin(), fields.end(), [&](const Field& field) { return field.key.starts_with(section); })) section.clear();
+  if (std::none_of(fields.begin(), fields.end(),
+                   [&](const Field& field) { return field.key.starts_with(section); }))
+    section.clear();
   std::vector<std::string> names;
   for (const Field& field : fields) {
     if (!field.key.starts_with(section)) continue;
@@ -122,27 +136,34 @@ std::string names_beside(const std::vector<Field>& fields, const std::string& ke
 
 // Suggests the valid key a person most likely meant: `lr` finds `optim.lr` as surely as `optim.lrr` does.
 std::string unknown_key(const std::vector<Field>& fields, const std::string& whole) {
-  const std::string key = whole.substr(0, 100);            // the distance takes time with the length, and no setting is that long
+  const std::string key =
+      whole.substr(0, 100);  // the distance takes time with the length, and no setting is that long
   if (fields.empty()) return fmt::format("unknown setting '{}'; there are none", key);
   const auto cost = [&](const Field& field) {
     return std::min(edit_distance(key, field.key), 1 + edit_distance(last_part(key), last_part(field.key)));
   };
-  const Field& nearest = *std::min_element(fields.begin(), fields.end(), [&](const Field& a, const Field& b) { return cost(a) < cost(b); });
+  const Field& nearest = *std::min_element(fields.begin(), fields.end(),
+                                           [&](const Field& a, const Field& b) { return cost(a) < cost(b); });
   const std::string ours = last_part(key), theirs = last_part(nearest.key);
-  const bool beside = key.size() - ours.size() == nearest.key.size() - theirs.size() && nearest.key.starts_with(key.substr(0, key.size() - ours.size()));
-  const size_t slips = edit_distance(ours, theirs);         // a section in common excuses two, but is no likeness by itself
-  const bool near = is_near(ours, theirs) || (beside ? slips <= 2 && slips < ours.size() : is_near(key, nearest.key));
+  const bool beside = key.size() - ours.size() == nearest.key.size() - theirs.size() &&
+                      nearest.key.starts_with(key.substr(0, key.size() - ours.size()));
+  const size_t slips =
+      edit_distance(ours, theirs);  // a section in common excuses two, but is no likeness by itself
+  const bool near =
+      is_near(ours, theirs) || (beside ? slips <= 2 && slips < ours.size() : is_near(key, nearest.key));
   return near ? fmt::format("unknown setting '{}'; did you mean '{}'?", key, nearest.key)
               : fmt::format("unknown setting '{}'. Known: {}", key, names_beside(fields, key));
 }
 
 const Field* find(const std::vector<Field>& fields, const std::string& key) {
-  const auto found = std::find_if(fields.begin(), fields.end(), [&](const Field& field) { return field.key == key; });
+  const auto found =
+      std::find_if(fields.begin(), fields.end(), [&](const Field& field) { return field.key == key; });
   return found == fields.end() ? nullptr : &*found;
 }
 
 bool is_section(const std::vector<Field>& fields, const std::string& key) {
-  return std::any_of(fields.begin(), fields.end(), [&](const Field& field) { return field.key.starts_with(key + "."); });
+  return std::any_of(fields.begin(), fields.end(),
+                     [&](const Field& field) { return field.key.starts_with(key + "."); });
 }
 
 void assign(const Field& field, const Value& value, const std::string& where) {
@@ -153,7 +174,8 @@ void assign(const Field& field, const Value& value, const std::string& where) {
   }
 }
 
-void assign_section(const std::vector<Field>& fields, const std::string& prefix, const Value& section, const std::string& file) {
+void assign_section(const std::vector<Field>& fields, const std::string& prefix, const Value& section,
+                    const std::string& file) {
   for (size_t i = 0; i < section.items.size(); ++i) {
     const Value& value = section.items[i];
     const std::string key = prefix + section.names[i], where = fmt::format("{}:{}", file, value.line);
@@ -182,12 +204,16 @@ Value override_value(const Field& field, const std::string& text, const std::str
 
 // A word that no YAML reader takes for anything but a string may stand without quotes.
 bool is_plain_word(std::string_view text) {
-  static const std::set<std::string_view> kOther = {"true", "false", "null", "yes", "no", "on", "off", "y", "n"};
+  static const std::set<std::string_view> kOther = {"true", "false", "null", "yes", "no",
+                                                    "on",   "off",   "y",    "n"};
   std::string lower(text);
   for (char& c : lower) c = char(std::tolower(static_cast<unsigned char>(c)));
   const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; };
-  const auto inner = [&](char c) { return letter(c) || (c >= '0' && c <= '9') || c == '-' || c == '/' || c == '.'; };
-  return !lower.empty() && letter(lower[0]) && std::all_of(lower.begin(), lower.end(), inner) && !kOther.count(lower);
+  const auto inner = [&](char c) {
+    return letter(c) || (c >= '0' && c <= '9') || c == '-' || c == '/' || c == '.';
+  };
+  return !lower.empty() && letter(lower[0]) && std::all_of(lower.begin(), lower.end(), inner) &&
+         !kOther.count(lower);
 }
 
 std::string yaml_value(const Field& field) {
@@ -205,7 +231,8 @@ void read_yaml(const std::vector<Field>& fields, std::string_view text, const st
   const Value root = parse_yaml(text, where);
   if (root.kind == Value::Kind::kNull) return;
   if (root.kind != Value::Kind::kSection)
-    throw Error(fmt::format("{}:{}: a config is a list of `name: value`, not {}", where, root.line, describe(root)));
+    throw Error(
+        fmt::format("{}:{}: a config is a list of `name: value`, not {}", where, root.line, describe(root)));
   assign_section(fields, "", root, where);
 }
 
@@ -218,12 +245,15 @@ void read_overrides(const std::vector<Field>& fields, const std::vector<std::str
   for (const std::string& argument : arguments) {
     const std::string bare = argument.starts_with("--") ? argument.substr(2) : argument;
     const size_t equals = bare.find('=');
-    const std::string key = bare.substr(0, equals), where = fmt::format("'{}' on the command line", argument.substr(0, 100));
+    const std::string key = bare.substr(0, equals),
+                      where = fmt::format("'{}' on the command line", argument.substr(0, 100));
     const Field* field = find(fields, key);
     if (!field && is_section(fields, key))
-      throw Error(fmt::format("{}: '{}' is a section; set one of its settings, as in {}.NAME=VALUE", where, key, key));
+      throw Error(fmt::format("{}: '{}' is a section; set one of its settings, as in {}.NAME=VALUE", where,
+                              key, key));
     if (!field) throw Error(where + ": " + unknown_key(fields, key));
-    if (equals == std::string::npos) throw Error(fmt::format("{}: '{}' needs a value, as in {}=VALUE", where, key, key));
+    if (equals == std::string::npos)
+      throw Error(fmt::format("{}: '{}' needs a value, as in {}=VALUE", where, key, key));
     if (!seen.insert(key).second) throw Error(fmt::format("{}: '{}' is set twice", where, key));
     assign(*field, override_value(*field, bare.substr(equals + 1), where), where);
   }
@@ -231,14 +261,15 @@ void read_overrides(const std::vector<Field>& fields, const std::vector<std::str
 
 std::string yaml_text(const std::vector<Field>& fields) {
   std::string text;
-  std::vector<std::string> open;                                     // the sections the last line stood in
+  std::vector<std::string> open;  // the sections the last line stood in
   for (const Field& field : fields) {
     std::vector<std::string> parts;
     std::istringstream key(field.key);
     for (std::string part; std::getline(key, part, '.');) parts.push_back(part);
     const std::string name = parts.back();
     parts.pop_back();
-    const size_t shared = size_t(std::mismatch(open.begin(), open.end(), parts.begin(), parts.end()).first - open.begin());
+    const size_t shared =
+        size_t(std::mismatch(open.begin(), open.end(), parts.begin(), parts.end()).first - open.begin());
     for (size_t i = shared; i < parts.size(); ++i) text += fmt::format("{:{}}{}:\n", "", 2 * i, parts[i]);
     text += fmt::format("{:{}}{}: {}\n", "", 2 * parts.size(), name, yaml_value(field));
     open = std::move(parts);
@@ -252,7 +283,8 @@ std::string help_text(const std::vector<Field>& fields) {
   width = std::min<size_t>(width, 48);
   std::string text;
   for (const Field& field : fields)
-    text += fmt::format("  {:<{}}  {} ({})\n", field.key + "=" + yaml_value(field), width, field.help, field.type);
+    text += fmt::format("  {:<{}}  {} ({})\n", field.key + "=" + yaml_value(field), width, field.help,
+                        field.type);
   return text;
 }
 
@@ -266,7 +298,8 @@ std::string canonical_json(const std::vector<Field>& fields) {
 std::vector<Difference> differences(const std::vector<Field>& before, const std::vector<Field>& after) {
   std::vector<Difference> out;
   for (size_t i = 0; i < before.size(); ++i)
-    if (before[i].json() != after[i].json()) out.push_back({before[i].key, yaml_value(before[i]), yaml_value(after[i])});
+    if (before[i].json() != after[i].json())
+      out.push_back({before[i].key, yaml_value(before[i]), yaml_value(after[i])});
   return out;
 }
 

@@ -7,18 +7,19 @@ namespace darope {
 // Exit codes of the command line, one meaning each (documented in docs/cli.md).
 enum ExitCode : int {
   kDone = 0,
-  kFailed = 1,        // a runtime failure
-  kUsage = 2,         // bad arguments, config or input
-  kCheckFailed = 3,   // a verification said no
-  kNonFinite = 4,     // training stopped on a non-finite value
-  kPreempted = 75,    // saved on request, resumable
+  kFailed = 1,       // a runtime failure
+  kUsage = 2,        // bad arguments, config or input
+  kCheckFailed = 3,  // a verification said no
+  kNonFinite = 4,    // training stopped on a non-finite value
+  kPreempted = 75,   // saved on request, resumable
   kInterrupted = 130,
 };
 
 // An error a person can act on: one sentence that says what, where, and what would be right.
 class Error : public std::runtime_error {
  public:
-  explicit Error(const std::string& sentence, ExitCode code = kUsage) : std::runtime_error(sentence), code_(code) {}
+  explicit Error(const std::string& sentence, ExitCode code = kUsage)
+      : std::runtime_error(sentence), code_(code) {}
   ExitCode code() const { return code_; }
 
  private:

@@ -25,27 +25,33 @@ namespace darope {
 //   };
 //
 // YAML in and out, overrides, help, hashing and comparing (config.h) all walk that one listing.
-// A member is an int64_t, double, bool, std::string, a std::vector or std::optional of these, or another config.
-template <class T> concept Config = requires(T t) { t.fields([](std::string_view, auto&, std::string_view) {}); };
+// A member is an int64_t, double, bool, std::string, a std::vector or std::optional of these, or another
+// config.
+template <class T>
+concept Config = requires(T t) { t.fields([](std::string_view, auto&, std::string_view) {}); };
 
 // What stood in the YAML: text that has no type until a field gives it one.
 struct Value {
   enum class Kind { kNull, kScalar, kList, kSection };
   Kind kind = Kind::kNull;
-  std::string text;                      // of a scalar
-  bool quoted = false;                   // "5" is no integer
-  std::vector<std::string> names;        // of a section, beside items
+  std::string text;                // of a scalar
+  bool quoted = false;             // "5" is no integer
+  std::vector<std::string> names;  // of a section, beside items
   std::vector<Value> items;
-  int line = 0;                          // counted from 1; 0 on the command line
+  int line = 0;  // counted from 1; 0 on the command line
 };
 
 // How a value looks to the person who wrote it, for messages.
 inline std::string describe(const Value& value) {
   switch (value.kind) {
-    case Value::Kind::kNull: return "null";
-    case Value::Kind::kScalar: return (value.quoted ? "the string '" : "'") + value.text.substr(0, 60) + "'";
-    case Value::Kind::kList: return "a list";
-    default: return "a section";
+    case Value::Kind::kNull:
+      return "null";
+    case Value::Kind::kScalar:
+      return (value.quoted ? "the string '" : "'") + value.text.substr(0, 60) + "'";
+    case Value::Kind::kList:
+      return "a list";
+    default:
+      return "a section";
   }
 }
 
@@ -54,9 +60,11 @@ inline std::string describe(const Value& value) {
 }
 
 // One of these per type: its name for people, its value from YAML, its value as JSON (which is YAML too).
-template <class T> struct FieldType;
+template <class T>
+struct FieldType;
 
-template <> struct FieldType<std::string> {
+template <>
+struct FieldType<std::string> {
   static std::string name() { return "a string"; }
   static void read(const Value& value, std::string& out) {
     if (value.kind != Value::Kind::kScalar) wrong_type(value, name());
@@ -66,25 +74,32 @@ template <> struct FieldType<std::string> {
     static constexpr char kHex[] = "0123456789abcdef";
     std::string out = "\"";
     for (const char c : text) {
-      if (c == '"' || c == '\\') out += {'\\', c};
-      else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) out += {'\\', 'u', '0', '0', kHex[c >> 4], kHex[c & 15]};
-      else out += c;
+      if (c == '"' || c == '\\')
+        out += {'\\', c};
+      else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F)
+        out += {'\\', 'u', '0', '0', kHex[c >> 4], kHex[c & 15]};
+      else
+        out += c;
     }
     return out + '"';
   }
 };
 
-template <> struct FieldType<bool> {
+template <>
+struct FieldType<bool> {
   static std::string name() { return "true or false"; }
   static void read(const Value& value, bool& out) {
-    const bool yes = value.text == "true" || value.text == "True", no = value.text == "false" || value.text == "False";
+    const bool yes = value.text == "true" || value.text == "True",
+               no = value.text == "false" || value.text == "False";
     if (value.kind != Value::Kind::kScalar || value.quoted || (!yes && !no)) wrong_type(value, name());
     out = yes;
   }
   static std::string json(bool value) { return value ? "true" : "false"; }
 };
 
-template <class T> requires(std::is_same_v<T, int64_t> || std::is_same_v<T, double>) struct FieldType<T> {
+template <class T>
+  requires(std::is_same_v<T, int64_t> || std::is_same_v<T, double>)
+struct FieldType<T> {
   static std::string name() { return std::is_same_v<T, double> ? "a finite number" : "an integer"; }
   static void read(const Value& value, T& out) {
     const char* first = value.text.data();
@@ -96,7 +111,8 @@ template <class T> requires(std::is_same_v<T, int64_t> || std::is_same_v<T, doub
     if (!whole || problem != std::errc() || !std::isfinite(double(number))) wrong_type(value, name());
     out = number;
   }
-  // The shortest text that reads back to the same bits. Doubles keep a point, so that every YAML reader sees a float.
+  // The shortest text that reads back to the same bits. Doubles keep a point, so that every YAML reader sees
+  // a float.
   static std::string json(T value) {
     char buffer[40];
     std::string text(buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr);
@@ -108,7 +124,8 @@ template <class T> requires(std::is_same_v<T, int64_t> || std::is_same_v<T, doub
   }
 };
 
-template <class T> struct FieldType<std::vector<T>> {
+template <class T>
+struct FieldType<std::vector<T>> {
   static std::string name() { return "a list, each entry " + FieldType<T>::name(); }
   static void read(const Value& value, std::vector<T>& out) {
     if (value.kind != Value::Kind::kList) wrong_type(value, name());
@@ -126,7 +143,8 @@ template <class T> struct FieldType<std::vector<T>> {
   }
 };
 
-template <class T> struct FieldType<std::optional<T>> {
+template <class T>
+struct FieldType<std::optional<T>> {
   static std::string name() {
     std::string type = FieldType<T>::name();
     return type.append(" or null");
@@ -139,37 +157,48 @@ template <class T> struct FieldType<std::optional<T>> {
       wrong_type(value, name());
     }
   }
-  static std::string json(const std::optional<T>& value) { return value ? FieldType<T>::json(*value) : "null"; }
+  static std::string json(const std::optional<T>& value) {
+    return value ? FieldType<T>::json(*value) : "null";
+  }
 };
 
-template <class T> constexpr bool is_list = false;
-template <class T> constexpr bool is_list<std::vector<T>> = true;
-template <class T> constexpr bool is_optional = false;
-template <class T> constexpr bool is_optional<std::optional<T>> = true;
-template <class T> constexpr bool is_string = std::is_same_v<T, std::string> || std::is_same_v<T, std::optional<std::string>>;
+template <class T>
+constexpr bool is_list = false;
+template <class T>
+constexpr bool is_list<std::vector<T>> = true;
+template <class T>
+constexpr bool is_optional = false;
+template <class T>
+constexpr bool is_optional<std::optional<T>> = true;
+template <class T>
+constexpr bool is_string = std::is_same_v<T, std::string> || std::is_same_v<T, std::optional<std::string>>;
 
 // One setting with its type erased; it points into the config it was listed from.
 struct Field {
-  std::string key;                              // "optim.lr"
+  std::string key;  // "optim.lr"
   std::string help, type;
-  bool string, optional, list;                  // how the command line reads its text
+  bool string, optional, list;  // how the command line reads its text
   std::function<void(const Value&)> read;
   std::function<std::string()> json;
 };
 
-template <Config T> void list_fields(T& config, const std::string& prefix, std::vector<Field>& out) {
+template <Config T>
+void list_fields(T& config, const std::string& prefix, std::vector<Field>& out) {
   config.fields([&](std::string_view name, auto& member, std::string_view help) {
     using Member = std::remove_reference_t<decltype(member)>;
     const std::string key = prefix + std::string(name);
-    if constexpr (Config<Member>) list_fields(member, key + ".", out);
+    if constexpr (Config<Member>)
+      list_fields(member, key + ".", out);
     else
-      out.push_back({key, std::string(help), FieldType<Member>::name(), is_string<Member>, is_optional<Member>, is_list<Member>,
+      out.push_back({key, std::string(help), FieldType<Member>::name(), is_string<Member>,
+                     is_optional<Member>, is_list<Member>,
                      [&member](const Value& value) { FieldType<Member>::read(value, member); },
                      [&member] { return FieldType<Member>::json(member); }});
   });
 }
 
-template <Config T> std::vector<Field> list_fields(T& config) {
+template <Config T>
+std::vector<Field> list_fields(T& config) {
   std::vector<Field> out;
   list_fields(config, "", out);
   return out;

@@ -18,13 +18,19 @@ namespace {
 
 std::string reason(int code) {
   switch (code) {
-    case ENOSPC: return "no space left on the disk; free some and start again";
-    case EDQUOT: return "the disk quota is used up; free some space and start again";
-    case EROFS: return "the file system is read-only; choose a folder that can be written";
+    case ENOSPC:
+      return "no space left on the disk; free some and start again";
+    case EDQUOT:
+      return "the disk quota is used up; free some space and start again";
+    case EROFS:
+      return "the file system is read-only; choose a folder that can be written";
     case EACCES:
-    case EPERM: return "permission denied";
-    case ENOENT: return "no such file or folder";
-    default: return std::strerror(code);
+    case EPERM:
+      return "permission denied";
+    case ENOENT:
+      return "no such file or folder";
+    default:
+      return std::strerror(code);
   }
 }
 
@@ -40,18 +46,22 @@ void write_all(int fd, std::span<const std::byte> bytes, const fs::path& path) {
 struct stat stat_of(const Descriptor& file, const fs::path& path) {
   struct stat facts{};
   if (::fstat(file.get(), &facts) != 0) fail_on("inspect", path);
-  if (S_ISDIR(facts.st_mode)) throw Error(fmt::format("cannot read {}: it is a folder, not a file", path.string()));
+  if (S_ISDIR(facts.st_mode))
+    throw Error(fmt::format("cannot read {}: it is a folder, not a file", path.string()));
   return facts;
 }
 
-fs::path parent_of(const fs::path& path) { return path.has_parent_path() ? path.parent_path() : fs::path("."); }
+fs::path parent_of(const fs::path& path) {
+  return path.has_parent_path() ? path.parent_path() : fs::path(".");
+}
 
 }  // namespace
 
 void fail_on(const std::string& action, const fs::path& path) {
   const int code = errno;
   // A path that does not exist is the caller's mistake; a disk that refuses is not.
-  throw Error(fmt::format("cannot {} {}: {}", action, path.string(), reason(code)), code == ENOENT ? kUsage : kFailed);
+  throw Error(fmt::format("cannot {} {}: {}", action, path.string(), reason(code)),
+              code == ENOENT ? kUsage : kFailed);
 }
 
 Descriptor::Descriptor(const fs::path& path, int flags) : fd_(::open(path.c_str(), flags | O_CLOEXEC, 0666)) {
@@ -84,10 +94,11 @@ void write_file(const fs::path& path, std::string_view text) {
 std::string read_file(const fs::path& path, int64_t max_bytes) {
   const Descriptor file(path, O_RDONLY);
   const int64_t size = stat_of(file, path).st_size;
-  if (size > max_bytes) throw Error(fmt::format("{} has {} bytes, more than the {} it may have", path.string(), size, max_bytes));
+  if (size > max_bytes)
+    throw Error(fmt::format("{} has {} bytes, more than the {} it may have", path.string(), size, max_bytes));
   std::string text;
   std::vector<char> piece(1 << 16);
-  for (;;) {                                       // not by size: pipes and /proc have none
+  for (;;) {  // not by size: pipes and /proc have none
     const ssize_t got = ::read(file.get(), piece.data(), piece.size());
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) fail_on("read", path);
@@ -117,20 +128,25 @@ std::string sha256_of_file(const fs::path& path) {
 }
 
 AppendFile::AppendFile(const fs::path& path) : path_(path), file_(path, O_WRONLY | O_CREAT | O_APPEND) {}
-void AppendFile::append(std::string_view text) { write_all(file_.get(), std::as_bytes(std::span(text)), path_); }
+void AppendFile::append(std::string_view text) {
+  write_all(file_.get(), std::as_bytes(std::span(text)), path_);
+}
 void AppendFile::sync() {
   if (::fsync(file_.get()) != 0) fail_on("write", path_);
 }
 void AppendFile::truncate(int64_t length) {
   const int64_t size = stat_of(file_, path_).st_size;
   if (length > size)
-    throw Error(fmt::format("{} has {} bytes, fewer than the {} it should be cut back to", path_.string(), size, length), kFailed);
+    throw Error(fmt::format("{} has {} bytes, fewer than the {} it should be cut back to", path_.string(),
+                            size, length),
+                kFailed);
   if (::ftruncate(file_.get(), length) != 0) fail_on("shorten", path_);
 }
 
 void check_writable(const fs::path& file) {
   const fs::path folder = file.has_parent_path() ? file.parent_path() : ".";
-  if (!fs::is_directory(folder)) throw Error(fmt::format("cannot write {}: there is no folder {}", file.string(), folder.string()));
+  if (!fs::is_directory(folder))
+    throw Error(fmt::format("cannot write {}: there is no folder {}", file.string(), folder.string()));
   if (fs::is_directory(file)) throw Error(fmt::format("cannot write {}: it is a folder", file.string()));
   if (::access(folder.c_str(), W_OK) != 0) fail_on("write", file);
 }
@@ -140,7 +156,8 @@ void make_directories(const fs::path& path) {
   make_directories(path.parent_path());
   if (::mkdir(path.c_str(), 0777) == 0) return;
   if (errno != EEXIST) fail_on("create", path);
-  if (!fs::is_directory(path)) throw Error(fmt::format("{} is a file where a folder is needed", path.string()));
+  if (!fs::is_directory(path))
+    throw Error(fmt::format("{} is a file where a folder is needed", path.string()));
 }
 
 void sync_directory(const fs::path& path) {
@@ -162,8 +179,10 @@ void remove_tree(const fs::path& path) {
   std::vector<fs::path> inside;
   for (const fs::directory_entry& entry : fs::directory_iterator(path, gone)) inside.push_back(entry.path());
   for (const fs::path& each : inside) {
-    if (fs::is_directory(fs::symlink_status(each))) remove_tree(each);
-    else remove_file(each);
+    if (fs::is_directory(fs::symlink_status(each)))
+      remove_tree(each);
+    else
+      remove_file(each);
   }
   if (::rmdir(path.c_str()) != 0 && errno != ENOENT) fail_on("remove", path);
 }
@@ -171,7 +190,7 @@ void remove_tree(const fs::path& path) {
 MappedFile::MappedFile(const fs::path& path) {
   const Descriptor file(path, O_RDONLY);
   const size_t size = size_t(stat_of(file, path).st_size);
-  if (size == 0) return;                           // mmap refuses a length of nothing
+  if (size == 0) return;  // mmap refuses a length of nothing
   void* at = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
   if (at == MAP_FAILED) fail_on("map", path);
   bytes_ = {static_cast<const std::byte*>(at), size};

@@ -10,8 +10,8 @@
 
 namespace darope {
 
-// Files that survive a killed process and a pulled plug. Every failure is an Error that names the file and the reason.
-// All changes go through plain system calls, each of which a test can make fail.
+// Files that survive a killed process and a pulled plug. Every failure is an Error that names the file and
+// the reason. All changes go through plain system calls, each of which a test can make fail.
 
 // An open file descriptor, closed when it goes.
 class Descriptor {
@@ -36,7 +36,7 @@ class FileWriter {
   void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
   void commit();
   int64_t bytes() const { return bytes_; }
-  std::string sha256() { return hash_.hex(); }     // once, after the last write
+  std::string sha256() { return hash_.hex(); }  // once, after the last write
 
  private:
   std::filesystem::path path_, temporary_;
@@ -46,9 +46,10 @@ class FileWriter {
   bool committed_ = false;
 };
 
-void check_writable(const std::filesystem::path& file);                                    // an Error where its folder takes no file
-void write_file(const std::filesystem::path& path, std::string_view text);                 // atomic: the old text or the new
-std::string read_file(const std::filesystem::path& path, int64_t max_bytes = 64 << 20);     // a larger file is an Error
+void check_writable(const std::filesystem::path& file);  // an Error where its folder takes no file
+void write_file(const std::filesystem::path& path, std::string_view text);  // atomic: the old text or the new
+std::string read_file(const std::filesystem::path& path,
+                      int64_t max_bytes = 64 << 20);  // a larger file is an Error
 int64_t size_of_file(const std::filesystem::path& path);
 std::string sha256_of_file(const std::filesystem::path& path);
 
@@ -57,8 +58,8 @@ class AppendFile {
  public:
   explicit AppendFile(const std::filesystem::path& path);
   void append(std::string_view text);
-  void sync();                                     // what was appended survives a pulled plug from here on
-  void truncate(int64_t length);                   // cut back to a length it had before
+  void sync();                    // what was appended survives a pulled plug from here on
+  void truncate(int64_t length);  // cut back to a length it had before
 
  private:
   std::filesystem::path path_;
@@ -67,11 +68,13 @@ class AppendFile {
 
 void make_directories(const std::filesystem::path& path);
 void sync_directory(const std::filesystem::path& path);
-void rename_path(const std::filesystem::path& from, const std::filesystem::path& to);     // durable once it returns
+void rename_path(const std::filesystem::path& from,
+                 const std::filesystem::path& to);  // durable once it returns
 void remove_file(const std::filesystem::path& path);
-void remove_tree(const std::filesystem::path& path);                                      // gone already is fine
+void remove_tree(const std::filesystem::path& path);  // gone already is fine
 
-// A whole file, read-only, in memory as the system pages it in. Not for files that others may shrink meanwhile.
+// A whole file, read-only, in memory as the system pages it in. Not for files that others may shrink
+// meanwhile.
 class MappedFile {
  public:
   explicit MappedFile(const std::filesystem::path& path);

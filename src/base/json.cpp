@@ -22,7 +22,8 @@ class Checker final : public nlohmann::json_sax<Json> {
   bool number_integer(number_integer_t) override { return true; }
   bool number_unsigned(number_unsigned_t) override { return true; }
   bool number_float(number_float_t, const string_t& text) override {
-    if (text.find_first_of(".eE") == string_t::npos) fail("the integer " + text.substr(0, 40) + " does not fit 64 bits");
+    if (text.find_first_of(".eE") == string_t::npos)
+      fail("the integer " + text.substr(0, 40) + " does not fit 64 bits");
     return true;
   }
   bool string(string_t&) override { return true; }
@@ -32,14 +33,17 @@ class Checker final : public nlohmann::json_sax<Json> {
   bool end_object() override { return close(); }
   bool end_array() override { return close(); }
   bool key(string_t& name) override {
-    if (!keys_.back().insert(name).second) fail("the key '" + name.substr(0, 100) + "' stands twice in one object");
+    if (!keys_.back().insert(name).second)
+      fail("the key '" + name.substr(0, 100) + "' stands twice in one object");
     return true;
   }
   bool parse_error(size_t position, const std::string&, const nlohmann::detail::exception& e) override {
-    // "[json.exception.parse_error.101] parse error at ...: why; last read: '...'", whose end may be no text at all
+    // "[json.exception.parse_error.101] parse error at ...: why; last read: '...'", whose end may be no text
+    // at all
     const std::string_view what = e.what();
     const size_t start = what.find("] ") + 2;
-    fail(fmt::format("not JSON at byte {}: {}", position, what.substr(start, what.find("; last read") - start)));
+    fail(fmt::format("not JSON at byte {}: {}", position,
+                     what.substr(start, what.find("; last read") - start)));
   }
 
  private:
@@ -55,14 +59,15 @@ class Checker final : public nlohmann::json_sax<Json> {
   }
 
   const std::string& where_;
-  std::vector<std::unordered_set<std::string>> keys_;       // of each object that is open; an array's stay empty
+  std::vector<std::unordered_set<std::string>> keys_;  // of each object that is open; an array's stay empty
 };
 
 }  // namespace
 
 Json parse_json(std::string_view text, const std::string& where, int64_t max_bytes) {
   if (int64_t(text.size()) > max_bytes)
-    throw Error(fmt::format("{}: {} bytes of JSON, more than the {} it may have", where, text.size(), max_bytes));
+    throw Error(
+        fmt::format("{}: {} bytes of JSON, more than the {} it may have", where, text.size(), max_bytes));
   Checker checker(where);
   Json::sax_parse(text, &checker);
   return Json::parse(text);

@@ -14,7 +14,9 @@ std::string cpu_name() {
   return "unknown";
 }
 
-std::string machine_name() { return cpu_name() + ", " + std::to_string(std::thread::hardware_concurrency()) + " cores"; }
+std::string machine_name() {
+  return cpu_name() + ", " + std::to_string(std::thread::hardware_concurrency()) + " cores";
+}
 
 std::string host_name() {
   char name[256] = "unknown";
@@ -23,7 +25,7 @@ std::string host_name() {
 }
 
 int64_t peak_memory_bytes() {
-  std::ifstream status("/proc/self/status");                   // getrusage would count what the process was before exec
+  std::ifstream status("/proc/self/status");  // getrusage would count what the process was before exec
   for (std::string line; std::getline(status, line);)
     if (line.starts_with("VmHWM:")) return std::stoll(line.substr(6)) * 1024;
   return 0;

@@ -16,7 +16,8 @@ inline size_t edit_distance(std::string_view a, std::string_view b) {
     size_t diagonal = row[0];
     row[0] = i;
     for (size_t j = 1; j <= b.size(); ++j) {
-      const bool same = std::tolower(static_cast<unsigned char>(a[i - 1])) == std::tolower(static_cast<unsigned char>(b[j - 1]));
+      const bool same = std::tolower(static_cast<unsigned char>(a[i - 1])) ==
+                        std::tolower(static_cast<unsigned char>(b[j - 1]));
       const size_t best = std::min({row[j] + 1, row[j - 1] + 1, diagonal + (same ? 0 : 1)});
       diagonal = row[j];
       row[j] = best;
@@ -35,16 +36,23 @@ inline std::string shown(std::string_view text) {
 
 // Whether a word is that name's beginning, or the name with slips: at most about one in three letters.
 inline bool is_near(std::string_view typed, std::string_view name) {
-  return !typed.empty() && (name.starts_with(typed) || edit_distance(typed, name) <= (std::max(typed.size(), name.size()) + 1) / 3);
+  return !typed.empty() && (name.starts_with(typed) ||
+                            edit_distance(typed, name) <= (std::max(typed.size(), name.size()) + 1) / 3);
 }
 
-// "unknown encoding 'ropee'; did you mean 'rope'? Known: nope, rope, ...", without the guess where no name is near.
-inline std::string unknown_name(std::string_view kind, std::string_view name, const std::vector<std::string>& known) {
+// "unknown encoding 'ropee'; did you mean 'rope'? Known: nope, rope, ...", without the guess where no name is
+// near.
+inline std::string unknown_name(std::string_view kind, std::string_view name,
+                                const std::vector<std::string>& known) {
   std::string text = "unknown " + std::string(kind) + " " + shown(name);
   if (known.empty()) return text + "; it takes none";
   const std::string_view typed = name.substr(0, 60);
-  const auto far = [&](const std::string& candidate) { return candidate.starts_with(typed) ? 0 : 1 + edit_distance(typed, candidate); };   // a beginning is meant
-  const std::string& nearest = *std::min_element(known.begin(), known.end(), [&](const std::string& a, const std::string& b) { return far(a) < far(b); });
+  const auto far = [&](const std::string& candidate) {
+    return candidate.starts_with(typed) ? 0 : 1 + edit_distance(typed, candidate);
+  };  // a beginning is meant
+  const std::string& nearest =
+      *std::min_element(known.begin(), known.end(),
+                        [&](const std::string& a, const std::string& b) { return far(a) < far(b); });
   text += is_near(typed, nearest) ? "; did you mean '" + nearest + "'? Known:" : ". Known:";
   for (const std::string& each : known) text += (&each == &known.front() ? " " : ", ") + each;
   return text;

@@ -10,7 +10,7 @@ class Progress {
  public:
   Progress(std::string what, int64_t total, int64_t done);
   ~Progress();
-  void show(int64_t done, const std::string& details);       // on a terminal at most ten times a second
+  void show(int64_t done, const std::string& details);  // on a terminal at most ten times a second
   bool terminal() const { return terminal_; }
 
  private:
@@ -21,6 +21,6 @@ class Progress {
   Clock::time_point start_, last_;
 };
 
-std::string format_time(double seconds);                     // "1:05", "2:00:00"
+std::string format_time(double seconds);  // "1:05", "2:00:00"
 
 }  // namespace darope

@@ -13,7 +13,7 @@ namespace darope {
 namespace events {
 namespace {
 
-constexpr std::array<uint32_t, 256> kCrcTable = [] {          // CRC-32C (Castagnoli), reflected
+constexpr std::array<uint32_t, 256> kCrcTable = [] {  // CRC-32C (Castagnoli), reflected
   std::array<uint32_t, 256> table{};
   for (uint32_t n = 0; n < 256; ++n) {
     uint32_t c = n;
@@ -23,7 +23,8 @@ constexpr std::array<uint32_t, 256> kCrcTable = [] {          // CRC-32C (Castag
   return table;
 }();
 
-template <class T> std::string little_endian(T value) {
+template <class T>
+std::string little_endian(T value) {
   static_assert(std::endian::native == std::endian::little);
   std::string out(sizeof value, '\0');
   std::memcpy(out.data(), &value, sizeof value);
@@ -38,11 +39,13 @@ std::string varint(uint64_t value) {
 }
 std::string integer(int field, uint64_t value) { return varint(uint64_t(field) << 3) + varint(value); }
 std::string real(int field, double value) { return varint(uint64_t(field) << 3 | 1) + little_endian(value); }
-std::string bytes(int field, std::string_view value) { return varint(uint64_t(field) << 3 | 2) + varint(value.size()).append(value); }
+std::string bytes(int field, std::string_view value) {
+  return varint(uint64_t(field) << 3 | 2) + varint(value.size()).append(value);
+}
 std::string real32(int field, float value) { return varint(uint64_t(field) << 3 | 5) + little_endian(value); }
 
 std::string hparams_event(double wall_time, std::string_view tag, const std::string& plugin_data) {
-  const std::string no_tensor = integer(1, 1) + bytes(2, bytes(2, ""));       // float, shape [0]
+  const std::string no_tensor = integer(1, 1) + bytes(2, bytes(2, ""));  // float, shape [0]
   const std::string metadata = bytes(1, bytes(1, "hparams") + bytes(2, plugin_data));
   return real(1, wall_time) + bytes(5, bytes(1, bytes(1, tag) + bytes(8, no_tensor) + bytes(9, metadata)));
 }
@@ -64,12 +67,14 @@ uint32_t masked_crc32c(std::string_view data) {
 
 std::string record(std::string_view event) {
   const std::string length = little_endian(uint64_t(event.size()));
-  return length + little_endian(masked_crc32c(length)) + std::string(event) + little_endian(masked_crc32c(event));
+  return length + little_endian(masked_crc32c(length)) + std::string(event) +
+         little_endian(masked_crc32c(event));
 }
 
 std::string file_version(double wall_time) { return real(1, wall_time) + bytes(3, "brain.Event:2"); }
 
-std::string scalars(double wall_time, int64_t step, const std::vector<std::pair<std::string, double>>& values) {
+std::string scalars(double wall_time, int64_t step,
+                    const std::vector<std::pair<std::string, double>>& values) {
   std::string summary;
   for (const auto& [tag, value] : values) summary += bytes(1, bytes(1, tag) + real32(2, float(value)));
   return real(1, wall_time) + integer(2, uint64_t(step)) + bytes(5, summary);
@@ -79,21 +84,26 @@ std::string session_start(double wall_time, int64_t step) {
   return real(1, wall_time) + integer(2, uint64_t(step)) + bytes(7, integer(1, 1));
 }
 
-std::string hparams_start(double wall_time, const std::map<std::string, HParam>& hparams, const std::string& group) {
+std::string hparams_start(double wall_time, const std::map<std::string, HParam>& hparams,
+                          const std::string& group) {
   std::string info;
   for (const auto& [name, value] : hparams) info += bytes(1, bytes(1, name) + bytes(2, hparam_value(value)));
-  return hparams_event(wall_time, "_hparams_/session_start_info", bytes(3, info + bytes(4, group) + real(5, wall_time)));
+  return hparams_event(wall_time, "_hparams_/session_start_info",
+                       bytes(3, info + bytes(4, group) + real(5, wall_time)));
 }
 
 std::string hparams_end(double wall_time, SessionStatus status) {
-  return hparams_event(wall_time, "_hparams_/session_end_info", bytes(4, integer(1, uint64_t(status)) + real(2, wall_time)));
+  return hparams_event(wall_time, "_hparams_/session_end_info",
+                       bytes(4, integer(1, uint64_t(status)) + real(2, wall_time)));
 }
 
 }  // namespace events
 
 namespace {
 
-double now() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
+double now() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
 
 std::filesystem::path new_file_in(const std::filesystem::path& folder) {
   make_directories(folder);
@@ -101,7 +111,8 @@ std::filesystem::path new_file_in(const std::filesystem::path& folder) {
   int64_t time = int64_t(now());
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     const std::string name = entry.path().filename();
-    if (name.starts_with(kPrefix)) time = std::max<int64_t>(time, std::atoll(name.c_str() + kPrefix.size()) + 1);
+    if (name.starts_with(kPrefix))
+      time = std::max<int64_t>(time, std::atoll(name.c_str() + kPrefix.size()) + 1);
   }
   char host[256] = "localhost";
   ::gethostname(host, sizeof host - 1);
@@ -110,9 +121,11 @@ std::filesystem::path new_file_in(const std::filesystem::path& folder) {
 
 }  // namespace
 
-EventFile::EventFile(const std::filesystem::path& folder, std::optional<int64_t> resumed_from) : file_(new_file_in(folder)) {
+EventFile::EventFile(const std::filesystem::path& folder, std::optional<int64_t> resumed_from)
+    : file_(new_file_in(folder)) {
   add(events::file_version(now()));
-  if (resumed_from) add(events::session_start(now(), *resumed_from + 1));      // readers drop this step and all later ones
+  if (resumed_from)
+    add(events::session_start(now(), *resumed_from + 1));  // readers drop this step and all later ones
 }
 void EventFile::scalars(int64_t step, const std::vector<std::pair<std::string, double>>& values) {
   add(events::scalars(now(), step, values));

@@ -27,14 +27,26 @@ void print_bands(const BandsSettings& s) {
   if (s.json) {
     nlohmann::ordered_json rows = nlohmann::ordered_json::array();
     for (const Band& b : bands)
-      rows.push_back({{"band", b.index}, {"theta", b.theta}, {"wavelength", b.wavelength}, {"turns", b.turns}, {"fast", b.fast}});
-    fmt::print("{}\n", nlohmann::ordered_json{{"head_dim", s.head_dim}, {"base", s.base}, {"context", s.context}, {"fast", fast}, {"slow", slow}, {"bands", rows}}.dump());
+      rows.push_back({{"band", b.index},
+                      {"theta", b.theta},
+                      {"wavelength", b.wavelength},
+                      {"turns", b.turns},
+                      {"fast", b.fast}});
+    fmt::print("{}\n", nlohmann::ordered_json{{"head_dim", s.head_dim},
+                                              {"base", s.base},
+                                              {"context", s.context},
+                                              {"fast", fast},
+                                              {"slow", slow},
+                                              {"bands", rows}}
+                           .dump());
     return;
   }
-  fmt::print("head width {}, base {:.10g}, context {}: {} fast and {} slow bands\n\n", s.head_dim, s.base, s.context, fast, slow);
+  fmt::print("head width {}, base {:.10g}, context {}: {} fast and {} slow bands\n\n", s.head_dim, s.base,
+             s.context, fast, slow);
   fmt::print("{:>4}  {:>12}  {:>15}  {:>15}  {}\n", "band", "theta", "wavelength", "turns in window", "kind");
   for (const Band& b : bands)
-    fmt::print("{:>4}  {:>12.6g}  {:>15.6g}  {:>15.6g}  {}\n", b.index, b.theta, b.wavelength, b.turns, b.fast ? "fast" : "slow");
+    fmt::print("{:>4}  {:>12.6g}  {:>15.6g}  {:>15.6g}  {}\n", b.index, b.theta, b.wavelength, b.turns,
+               b.fast ? "fast" : "slow");
 }
 
 }  // namespace
@@ -42,7 +54,8 @@ void print_bands(const BandsSettings& s) {
 void add_bands(CLI::App& app) {
   auto settings = std::make_shared<BandsSettings>();
   CLI::App* verb = app.add_subcommand("bands", "wavelength and speed of every rotary band");
-  verb->add_option("--head-dim", settings->head_dim, "channels per head, an even number")->capture_default_str();
+  verb->add_option("--head-dim", settings->head_dim, "channels per head, an even number")
+      ->capture_default_str();
   verb->add_option("--base", settings->base, "rotary base")->capture_default_str();
   verb->add_option("--context", settings->context, "training context L in tokens")->capture_default_str();
   verb->add_flag("--json", settings->json, "print JSON");

@@ -16,20 +16,24 @@ std::vector<Checkpoint> checkpoints_in(const fs::path& folder) {
   std::vector<Checkpoint> out;
   for (const char* name : {"checkpoints", "best", "."})
     if (fs::is_directory(folder / name))
-      for (Checkpoint& each : list_checkpoints(folder / name)) out.push_back({each.step, each.folder.lexically_normal()});
+      for (Checkpoint& each : list_checkpoints(folder / name))
+        out.push_back({each.step, each.folder.lexically_normal()});
   if (!out.empty()) return out;
   refuse_comparison(folder);
-  throw Error(fmt::format("{} holds no complete checkpoint: give a run's folder or one checkpoint's", folder.string()));
+  throw Error(fmt::format("{} holds no complete checkpoint: give a run's folder or one checkpoint's",
+                          folder.string()));
 }
 
 int64_t bytes_in(const fs::path& folder) {
   int64_t sum = 0;
-  for (const fs::directory_entry& each : fs::directory_iterator(folder)) sum += each.is_regular_file() ? int64_t(each.file_size()) : 0;
+  for (const fs::directory_entry& each : fs::directory_iterator(folder))
+    sum += each.is_regular_file() ? int64_t(each.file_size()) : 0;
   return sum;
 }
 
 void list(const std::string& folder) {
-  for (const Checkpoint& each : checkpoints_in(folder)) fmt::print("{}  {:.1f} MB\n", each.folder.string(), double(bytes_in(each.folder)) / 1e6);
+  for (const Checkpoint& each : checkpoints_in(folder))
+    fmt::print("{}  {:.1f} MB\n", each.folder.string(), double(bytes_in(each.folder)) / 1e6);
 }
 
 void verify(const std::string& folder) {
@@ -39,7 +43,8 @@ void verify(const std::string& folder) {
     fmt::print("{}  {}\n", each.folder.string(), problem ? *problem : "sound");
     bad += problem.has_value();
   }
-  if (bad) throw Error(fmt::format("{} of the checkpoints in {} cannot be trusted", bad, folder), kCheckFailed);
+  if (bad)
+    throw Error(fmt::format("{} of the checkpoints in {} cannot be trusted", bad, folder), kCheckFailed);
 }
 
 }  // namespace

@@ -33,8 +33,10 @@ std::vector<std::string> split_encodings(const std::string& text) {
     const size_t end = std::min(text.find(',', begin), text.size());
     const std::string piece = text.substr(begin, end - begin);
     const bool option = piece.find('=') != std::string::npos && piece.find(':') == std::string::npos;
-    if (option && !out.empty()) out.back() += "," + piece;
-    else out.push_back(piece);
+    if (option && !out.empty())
+      out.back() += "," + piece;
+    else
+      out.push_back(piece);
     begin = end + 1;
   }
   return out;
@@ -55,7 +57,8 @@ Shard parse_shard(const std::string& text) {
 CompareConfig load(const CompareSettings& s, const CLI::App& verb) {
   std::vector<std::string> overrides = verb.remaining();
   std::string file = s.config;
-  if (!s.data.empty() && file.find('=') != std::string::npos) {      // --data needs no CONFIG, so what stands there is a setting
+  if (!s.data.empty() &&
+      file.find('=') != std::string::npos) {  // --data needs no CONFIG, so what stands there is a setting
     overrides.insert(overrides.begin(), file);
     file.clear();
   }
@@ -66,7 +69,8 @@ CompareConfig load(const CompareSettings& s, const CLI::App& verb) {
     load_config(config, file, overrides);
   } catch (const Error&) {
     if (!s.data.empty() || !is_token_file(file)) throw;
-    throw Error(fmt::format("{} is no config; to compare on a data file: darope compare --data {}", file, file.find(' ') == std::string::npos ? file : "'" + file + "'"));
+    throw Error(fmt::format("{} is no config; to compare on a data file: darope compare --data {}", file,
+                            file.find(' ') == std::string::npos ? file : "'" + file + "'"));
   }
   if (!s.data.empty() && !file.empty()) {
     config.tasks.clear();
@@ -99,14 +103,17 @@ void check_readable(const std::string& bundle) {
   read_bundle(bundle, [](const RunFiles& run) { report::read_run(run); });
 }
 
-void check_bundles(const CompareSettings& s, const std::vector<RunConfig>& plan, const std::vector<RunConfig>& share) {
+void check_bundles(const CompareSettings& s, const std::vector<RunConfig>& plan,
+                   const std::vector<RunConfig>& share) {
   for (const std::string& bundle : s.from) check_readable(bundle);
   const bool taken = std::find(s.from.begin(), s.from.end(), s.bundle) != s.from.end();
   if (!s.bundle.empty()) check_bundle(plan, share, s.bundle, taken);
 }
 
-// A dry run prints its plan whatever the folder and the bundles hold, and says where the real thing would be refused.
-void print_plan(const std::vector<RunConfig>& plan, const std::vector<RunConfig>& share, const CompareConfig& config, const CompareSettings& s) {
+// A dry run prints its plan whatever the folder and the bundles hold, and says where the real thing would be
+// refused.
+void print_plan(const std::vector<RunConfig>& plan, const std::vector<RunConfig>& share,
+                const CompareConfig& config, const CompareSettings& s) {
   std::set<std::string> finished;
   std::string refusal;
   const auto look = [&](auto&& at) {
@@ -119,7 +126,9 @@ void print_plan(const std::vector<RunConfig>& plan, const std::vector<RunConfig>
   look([&] { check_folder(plan); });
   look([&] { check_bundles(s, plan, share); });
   for (const RunConfig& run : plan)
-    look([&] { if (is_finished_as(run)) finished.insert(run.name); });
+    look([&] {
+      if (is_finished_as(run)) finished.insert(run.name);
+    });
   for (const std::string& bundle : s.from)
     look([&] {
       for (const auto& [name, folder] : finished_in(plan, bundle))
@@ -150,16 +159,19 @@ void compare_verb(const CompareSettings& s, const CLI::App& verb) {
     pack_after_stop(s, out);
     throw;
   }
-  const auto missing = std::count_if(plan.begin(), plan.end(), [](const RunConfig& run) { return !is_finished(run.dump_dir); });
+  const auto missing = std::count_if(plan.begin(), plan.end(),
+                                     [](const RunConfig& run) { return !is_finished(run.dump_dir); });
   if (missing > 0) {
     pack(s, out);
-    fmt::print("{} of {} runs are still missing in {}; bring the shards together there, then: darope report {}\n", missing, plan.size(),
-               out.string(), out.string());
+    fmt::print(
+        "{} of {} runs are still missing in {}; bring the shards together there, then: darope report {}\n",
+        missing, plan.size(), out.string(), out.string());
     return;
   }
   report::Options options;
   options.order = encoding_order();
-  fmt::print("{}\n{}\n", report::terminal_table(report::write_report(out, {out}, options)), (out / "report.html").string());
+  fmt::print("{}\n{}\n", report::terminal_table(report::write_report(out, {out}, options)),
+             (out / "report.html").string());
   pack(s, out);
 }
 
@@ -167,18 +179,29 @@ void compare_verb(const CompareSettings& s, const CLI::App& verb) {
 
 void add_compare(CLI::App& app) {
   auto s = std::make_shared<CompareSettings>();
-  CLI::App* verb = app.add_subcommand("compare", "train the same model with each encoding and say what differs");
+  CLI::App* verb =
+      app.add_subcommand("compare", "train the same model with each encoding and say what differs");
   verb->add_option("CONFIG", s->config, "a YAML file; a.b=c and --a.b=c behind it change single settings");
-  verb->add_option("--data", s->data, "a file of your own: .txt, .jsonl, .bin or .npy; without CONFIG, a small model is chosen to fit it");
-  verb->add_option("--encodings", s->encodings, "which to compare, with options: nope,rope:base=10000,darope");
+  verb->add_option(
+      "--data", s->data,
+      "a file of your own: .txt, .jsonl, .bin or .npy; without CONFIG, a small model is chosen to fit it");
+  verb->add_option("--encodings", s->encodings,
+                   "which to compare, with options: nope,rope:base=10000,darope");
   verb->add_option("--seeds", s->seeds, "runs of each encoding");
   verb->add_option("--out", s->out, "folder of this comparison");
-  verb->add_option("--jobs", s->jobs, "runs side by side; 0: one for each core with one thread each, on a GPU one");
-  verb->add_option("--shard", s->shard, "i/N: only every N-th run, from the i-th on (counted from 0), for one of N machines");
-  verb->add_option("--from", s->from, "a bundle whose finished runs need not be trained again; may be given several times")
+  verb->add_option("--jobs", s->jobs,
+                   "runs side by side; 0: one for each core with one thread each, on a GPU one");
+  verb->add_option("--shard", s->shard,
+                   "i/N: only every N-th run, from the i-th on (counted from 0), for one of N machines");
+  verb->add_option("--from", s->from,
+                   "a bundle whose finished runs need not be trained again; may be given several times")
       ->allow_extra_args(false);
-  verb->add_option("--bundle", s->bundle, "at the end, or when stopped, pack the finished runs without weights into this file (.tar.zst)");
-  verb->add_flag("--dry-run", s->dry_run, "say what the plan would cost in time, memory and disk, measured with a few steps, and stop");
+  verb->add_option(
+      "--bundle", s->bundle,
+      "at the end, or when stopped, pack the finished runs without weights into this file (.tar.zst)");
+  verb->add_flag(
+      "--dry-run", s->dry_run,
+      "say what the plan would cost in time, memory and disk, measured with a few steps, and stop");
   verb->add_flag("--print-config", s->print_config, "print the settings that would be used, and stop");
   verb->allow_extras();
   verb->callback([s, verb] { compare_verb(*s, *verb); });

@@ -23,11 +23,12 @@ std::string list_of_kinds() {
 }
 
 void print_counts(const Manifest& manifest) {
-  fmt::print("{:<12} {:>9} {:>10} {:>12} {:>9} {:>9}\n", "split", "items", "sequences", "values", "shortest", "longest");
+  fmt::print("{:<12} {:>9} {:>10} {:>12} {:>9} {:>9}\n", "split", "items", "sequences", "values", "shortest",
+             "longest");
   for (const std::string_view name : kSplitNames) {
     const SplitFacts& split = manifest[find_split(name)];
-    fmt::print("{:<12} {:>9} {:>10} {:>12} {:>9} {:>9}\n", name, split.items.size(), split.sequences, split.values, split.shortest,
-               split.longest);
+    fmt::print("{:<12} {:>9} {:>10} {:>12} {:>9} {:>9}\n", name, split.items.size(), split.sequences,
+               split.values, split.shortest, split.longest);
   }
   fmt::print("{}, vocabulary {}\n", manifest.kind, manifest.vocabulary);
 }
@@ -42,10 +43,12 @@ void prepare(DataSettings s) {
   const Manifest manifest = out.finish();
   print_counts(manifest);
   for (const Skipped& each : manifest.skipped)
-    fmt::print(stderr, "skipped {}{}: {}\n", each.name, each.offset ? fmt::format(", byte {}", *each.offset) : "", each.reason);
+    fmt::print(stderr, "skipped {}{}: {}\n", each.name,
+               each.offset ? fmt::format(", byte {}", *each.offset) : "", each.reason);
   if (s.strict && !manifest.skipped.empty())
-    throw Error(fmt::format("{} skipped, as manifest.json in {} lists; --strict asked for none", manifest.skipped.size(),
-                            s.request.out.string()), kCheckFailed);
+    throw Error(fmt::format("{} skipped, as manifest.json in {} lists; --strict asked for none",
+                            manifest.skipped.size(), s.request.out.string()),
+                kCheckFailed);
 }
 
 void inspect(const DataSettings& s) {
@@ -53,12 +56,15 @@ void inspect(const DataSettings& s) {
   const Split split = find_split(s.split);
   if (s.count < 1) throw Error(fmt::format("--count {}: at least one sequence must be asked for", s.count));
   if (s.index < 0 || s.index >= data[split].size())
-    throw Error(fmt::format("--index {}: {} has sequences 0 to {}", s.index, s.split, data[split].size() - 1));
-  std::vector<const std::string*> item_of;                       // by sequence
-  for (const Item& item : data.manifest[split].items) item_of.insert(item_of.end(), size_t(item.sequences), &item.id);
+    throw Error(
+        fmt::format("--index {}: {} has sequences 0 to {}", s.index, s.split, data[split].size() - 1));
+  std::vector<const std::string*> item_of;  // by sequence
+  for (const Item& item : data.manifest[split].items)
+    item_of.insert(item_of.end(), size_t(item.sequences), &item.id);
   for (int64_t i = s.index; i < std::min(s.index + s.count, data[split].size()); ++i) {
     const Tokens stored = data[split].read(i);
-    fmt::print("{} {} ({}), {} values\n{}", s.split, i, *item_of.at(size_t(i)), stored.size(), data.kind.show(stored));
+    fmt::print("{} {} ({}), {} values\n{}", s.split, i, *item_of.at(size_t(i)), stored.size(),
+               data.kind.show(stored));
   }
 }
 
@@ -67,26 +73,39 @@ nlohmann::ordered_json json_of(const Audit& audit, const Manifest& manifest) {
   for (size_t i = 0; i < audit.splits.size(); ++i) {
     const SplitAudit& split = audit.splits[i];
     nlohmann::ordered_json& row = splits[std::string(kSplitNames[i])];
-    row = {{"items", split.items}, {"sequences", split.sequences}, {"values", split.values}, {"distinct_values", split.distinct_values},
+    row = {{"items", split.items},
+           {"sequences", split.sequences},
+           {"values", split.values},
+           {"distinct_values", split.distinct_values},
            {"repeats", split.repeats}};
     if (Split(i) != Split::train)
-      row.update({{"sequences_in_train", split.sequences_in_train}, {"runs", split.runs}, {"runs_in_train", split.runs_in_train}});
+      row.update({{"sequences_in_train", split.sequences_in_train},
+                  {"runs", split.runs},
+                  {"runs_in_train", split.runs_in_train}});
   }
-  return {{"kind", manifest.kind}, {"vocabulary", manifest.vocabulary}, {"run", Audit::kRun}, {"splits", splits},
-          {"damaged", audit.damaged}, {"items_twice", audit.items_twice}, {"skipped", manifest.skipped.size()}};
+  return {{"kind", manifest.kind},
+          {"vocabulary", manifest.vocabulary},
+          {"run", Audit::kRun},
+          {"splits", splits},
+          {"damaged", audit.damaged},
+          {"items_twice", audit.items_twice},
+          {"skipped", manifest.skipped.size()}};
 }
 
 void print_audit(const Audit& audit, const Manifest& manifest) {
-  fmt::print("{:<12} {:>7} {:>10} {:>12} {:>9} {:>8} {:>17} {:>20}\n", "split", "items", "sequences", "values", "distinct", "repeats",
-             "seen in train", fmt::format("runs of {} in train", Audit::kRun));
+  fmt::print("{:<12} {:>7} {:>10} {:>12} {:>9} {:>8} {:>17} {:>20}\n", "split", "items", "sequences",
+             "values", "distinct", "repeats", "seen in train",
+             fmt::format("runs of {} in train", Audit::kRun));
   for (size_t i = 0; i < audit.splits.size(); ++i) {
     const SplitAudit& split = audit.splits[i];
     const bool train = Split(i) == Split::train;
-    fmt::print("{:<12} {:>7} {:>10} {:>12} {:>9} {:>8} {:>17} {:>20}\n", kSplitNames[i], split.items, split.sequences, split.values,
-               split.distinct_values, split.repeats, train ? "" : std::to_string(split.sequences_in_train),
+    fmt::print("{:<12} {:>7} {:>10} {:>12} {:>9} {:>8} {:>17} {:>20}\n", kSplitNames[i], split.items,
+               split.sequences, split.values, split.distinct_values, split.repeats,
+               train ? "" : std::to_string(split.sequences_in_train),
                train ? "" : fmt::format("{} of {}", split.runs_in_train, split.runs));
   }
-  fmt::print("{}, vocabulary {}; {} skipped in preparing; {}\n", manifest.kind, manifest.vocabulary, manifest.skipped.size(),
+  fmt::print("{}, vocabulary {}; {} skipped in preparing; {}\n", manifest.kind, manifest.vocabulary,
+             manifest.skipped.size(),
              audit.damaged.empty() ? "every hash is the manifest's" : "damaged files");
 }
 
@@ -94,12 +113,17 @@ void audit_verb(const DataSettings& s) {
   watch_signals();
   const Audit found = audit(s.folder);
   const Manifest manifest = read_manifest(s.folder);
-  if (s.json) fmt::print("{}\n", json_of(found, manifest).dump(1));
-  else print_audit(found, manifest);
+  if (s.json)
+    fmt::print("{}\n", json_of(found, manifest).dump(1));
+  else
+    print_audit(found, manifest);
   std::string wrong;
-  for (const std::string& file : found.damaged) wrong += fmt::format("{}{} is not what was prepared", wrong.empty() ? "" : ", ", file);
-  for (const std::string& item : found.items_twice) wrong += fmt::format("{}{} is in two splits", wrong.empty() ? "" : ", ", item);
-  if (!wrong.empty()) throw Error(fmt::format("{}: {}; prepare the data again", s.folder, wrong), kCheckFailed);
+  for (const std::string& file : found.damaged)
+    wrong += fmt::format("{}{} is not what was prepared", wrong.empty() ? "" : ", ", file);
+  for (const std::string& item : found.items_twice)
+    wrong += fmt::format("{}{} is in two splits", wrong.empty() ? "" : ", ", item);
+  if (!wrong.empty())
+    throw Error(fmt::format("{}: {}; prepare the data again", s.folder, wrong), kCheckFailed);
 }
 
 }  // namespace
@@ -109,7 +133,8 @@ void add_data(CLI::App& app) {
   CLI::App* data = app.add_subcommand("data", "music, genomes and signals: prepare, inspect, audit");
   data->require_subcommand(1);
 
-  CLI::App* verb = data->add_subcommand("prepare", "make a dataset out of published or own files; the kinds:" + list_of_kinds());
+  CLI::App* verb = data->add_subcommand(
+      "prepare", "make a dataset out of published or own files; the kinds:" + list_of_kinds());
   verb->add_option("KIND", s->kind, "what the files are")->required();
   verb->add_option("SOURCE", s->request.source, "the file or folder to read")->required();
   verb->add_option("--out", s->request.out, "folder of the new dataset")->required();
@@ -125,7 +150,8 @@ void add_data(CLI::App& app) {
   verb->add_option("--count", s->count, "how many")->capture_default_str();
   verb->callback([s] { inspect(*s); });
 
-  verb = data->add_subcommand("audit", "check the hashes, count distinct values, repeats and what the splits share");
+  verb = data->add_subcommand("audit",
+                              "check the hashes, count distinct values, repeats and what the splits share");
   verb->add_option("DIR", s->folder, "a prepared dataset")->required();
   verb->add_flag("--json", s->json, "print JSON");
   verb->callback([s] { audit_verb(*s); });

@@ -1,10 +1,9 @@
-#include "encodings/encoding.h"
-
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 
 #include "cli/verbs.h"
+#include "encodings/encoding.h"
 
 namespace darope {
 namespace {
@@ -12,10 +11,18 @@ namespace {
 void print_json() {
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   for (const auto& [t, make] : encodings()) {
-    nlohmann::ordered_json row = {{"name", t.name},     {"summary", t.summary},       {"slow_bands", t.slow_bands},           {"data_aware", t.data_aware},
-                                  {"learns", t.learns}, {"cache", t.cache},           {"flash_attention", t.flash_attention}, {"rotary", t.rotary},
-                                  {"grouped_heads", t.grouped}, {"trained", t.trains}};
-    row["ktokens_per_second"] = t.ktokens_per_second > 0 ? nlohmann::ordered_json(t.ktokens_per_second) : nlohmann::ordered_json();
+    nlohmann::ordered_json row = {{"name", t.name},
+                                  {"summary", t.summary},
+                                  {"slow_bands", t.slow_bands},
+                                  {"data_aware", t.data_aware},
+                                  {"learns", t.learns},
+                                  {"cache", t.cache},
+                                  {"flash_attention", t.flash_attention},
+                                  {"rotary", t.rotary},
+                                  {"grouped_heads", t.grouped},
+                                  {"trained", t.trains}};
+    row["ktokens_per_second"] =
+        t.ktokens_per_second > 0 ? nlohmann::ordered_json(t.ktokens_per_second) : nlohmann::ordered_json();
     rows.push_back(row);
   }
   fmt::print("{}\n", rows.dump(2));
@@ -23,13 +30,18 @@ void print_json() {
 
 void print_encodings() {
   constexpr auto line = "{:<19} {:<32} {:<10} {:>9}  {:<26} {:<15} {}\n";
-  fmt::print(line, "encoding", "slow bands", "data-aware", "ktokens/s", "learns", "FlashAttention", "cached per token");
+  fmt::print(line, "encoding", "slow bands", "data-aware", "ktokens/s", "learns", "FlashAttention",
+             "cached per token");
   for (const auto& [t, make] : encodings())
-    fmt::print(line, t.name, t.slow_bands, t.data_aware, t.ktokens_per_second > 0 ? fmt::format("{:.1f}", t.ktokens_per_second) : "-", t.learns, t.flash_attention, t.cache);
+    fmt::print(line, t.name, t.slow_bands, t.data_aware,
+               t.ktokens_per_second > 0 ? fmt::format("{:.1f}", t.ktokens_per_second) : "-", t.learns,
+               t.flash_attention, t.cache);
   fmt::print(
       "\nktokens/s: prefill throughput in the paper's first table (1B model, context 4096, one A100).\n"
-      "Options follow a colon: hope:base=10000,slow_bands=4  yarn:factor=4,ramp=paper,temperature=off  cope:npos_max=64,scaling=scaled\n"
-      "pope:delta_init=uniform. rope-10k and rope-500k are rope with that base. yarn is not trained: it is rope, stretched at evaluation.\n");
+      "Options follow a colon: hope:base=10000,slow_bands=4  yarn:factor=4,ramp=paper,temperature=off  "
+      "cope:npos_max=64,scaling=scaled\n"
+      "pope:delta_init=uniform. rope-10k and rope-500k are rope with that base. yarn is not trained: it is "
+      "rope, stretched at evaluation.\n");
 }
 
 }  // namespace

@@ -23,15 +23,17 @@ struct EvalSettings {
   bool json = false;
 };
 
-// Letters, digits, '.' and '-' stay; what that changes is told apart by a hash, so that no two evaluations share a folder.
+// Letters, digits, '.' and '-' stay; what that changes is told apart by a hash, so that no two evaluations
+// share a folder.
 std::string folder_name(const std::string& text) {
   std::string out = text.substr(0, 100);
-  for (char& c : out) if (!std::isalnum(static_cast<unsigned char>(c)) && c != '.' && c != '-') c = '_';
+  for (char& c : out)
+    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '.' && c != '-') c = '_';
   return out == text ? out : out + "-" + sha256(text).substr(0, 8);
 }
 
 void warn_of_other_data(const std::string& folder, RunConfig config) {
-  config.dump_dir = folder;                              // it may have been moved
+  config.dump_dir = folder;  // it may have been moved
   try {
     check_data(config);
   } catch (const Error& e) {
@@ -42,7 +44,8 @@ void warn_of_other_data(const std::string& folder, RunConfig config) {
 // Scores of one checkpoint: a table, and each example's in evals/STEP/VARIANT/results.jsonl of the run.
 void eval_verb(const EvalSettings& settings, const std::vector<std::string>& overrides) {
   SavedRun run = open_run(settings.run, settings.which, overrides);
-  const Dataset data = open_dataset(run.config.data, uint64_t(run.config.seed), run.config.steps * run.config.grad_acc_steps);
+  const Dataset data =
+      open_dataset(run.config.data, uint64_t(run.config.seed), run.config.steps * run.config.grad_acc_steps);
   if (overrides.empty()) warn_of_other_data(settings.run, run.config);
   watch_signals();
   ScoreTable table;
@@ -54,27 +57,40 @@ void eval_verb(const EvalSettings& settings, const std::vector<std::string>& ove
   std::string variant = settings.which.encoding.empty() ? "as-trained" : settings.which.encoding;
   if (settings.which.best) variant += "-best";
   for (const std::string& each : overrides) variant += "-" + each;
-  const std::filesystem::path folder = std::filesystem::path(settings.run) / "evals" / run.checkpoint.filename() / folder_name(variant);
+  const std::filesystem::path folder =
+      std::filesystem::path(settings.run) / "evals" / run.checkpoint.filename() / folder_name(variant);
   make_directories(folder);
   write_file(folder / "results.jsonl", lines);
   if (settings.json) {
     for (const ScoreTable::Row& row : table.rows())
-      fmt::print("{}\n", nlohmann::ordered_json{{"dataset", data.name}, {"encoding", run.config.model.encoding}, {"step", run.step}, {"x", row.x}, {"metric", row.metric},
-                                                {"mean", row.mean}, {"deviation", row.deviation}, {"examples", row.examples}}.dump());
+      fmt::print("{}\n", nlohmann::ordered_json{{"dataset", data.name},
+                                                {"encoding", run.config.model.encoding},
+                                                {"step", run.step},
+                                                {"x", row.x},
+                                                {"metric", row.metric},
+                                                {"mean", row.mean},
+                                                {"deviation", row.deviation},
+                                                {"examples", row.examples}}
+                             .dump());
     return;
   }
-  fmt::print("{} at step {}, {}\n{}each example's scores: {}\n", data.name, run.step, run.config.model.encoding, table.text(), (folder / "results.jsonl").string());
+  fmt::print("{} at step {}, {}\n{}each example's scores: {}\n", data.name, run.step,
+             run.config.model.encoding, table.text(), (folder / "results.jsonl").string());
 }
 
 }  // namespace
 
 void add_eval(CLI::App& app) {
   auto settings = std::make_shared<EvalSettings>();
-  CLI::App* verb = app.add_subcommand("eval", "score a run's checkpoint on its test data; a.b=c changes a setting, such as data.test_examples");
+  CLI::App* verb = app.add_subcommand(
+      "eval",
+      "score a run's checkpoint on its test data; a.b=c changes a setting, such as data.test_examples");
   verb->add_option("RUN", settings->run, "a run's folder")->required();
-  verb->add_option("--step", settings->which.step, "the checkpoint of this step; default: the newest")->check(CLI::NonNegativeNumber);
+  verb->add_option("--step", settings->which.step, "the checkpoint of this step; default: the newest")
+      ->check(CLI::NonNegativeNumber);
   verb->add_flag("--best", settings->which.best, "the checkpoint of the lowest validation loss");
-  verb->add_option("--encoding", settings->which.encoding, "evaluate with another encoding that the weights fit, such as yarn:factor=8 for rope");
+  verb->add_option("--encoding", settings->which.encoding,
+                   "evaluate with another encoding that the weights fit, such as yarn:factor=8 for rope");
   verb->add_flag("--json", settings->json, "one JSON object per line");
   verb->allow_extras();
   verb->callback([settings, verb] { eval_verb(*settings, verb->remaining()); });

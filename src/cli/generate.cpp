@@ -1,3 +1,5 @@
+#include "eval/generate.h"
+
 #include <fmt/format.h>
 
 #include <charconv>
@@ -7,7 +9,6 @@
 #include "base/error.h"
 #include "cli/verbs.h"
 #include "data/text/token_file.h"
-#include "eval/generate.h"
 #include "experiments/saved_run.h"
 
 namespace darope {
@@ -22,7 +23,8 @@ struct GenerateSettings {
 // Tasks and text files are read as bytes; the tokens of other data are numbers to us.
 bool reads_bytes(const SavedRun& run) {
   const std::filesystem::path path = run.config.data.path;
-  return !run.config.data.task.empty() || (!path.empty() && path.extension() != ".bin" && path.extension() != ".npy");
+  return !run.config.data.task.empty() ||
+         (!path.empty() && path.extension() != ".bin" && path.extension() != ".npy");
 }
 
 std::vector<int64_t> parse_ids(const std::string& text, int64_t vocabulary) {
@@ -31,7 +33,9 @@ std::vector<int64_t> parse_ids(const std::string& text, int64_t vocabulary) {
     int64_t id = -1;
     const auto [next, error] = std::from_chars(at, end, id);
     if (error != std::errc() || id < 0 || id >= vocabulary || (next < end && *next != ',' && *next != ' '))
-      throw Error(fmt::format("--prompt '{}' should be token ids below {}, such as 5,17,3: this run's data has no text", text, vocabulary));
+      throw Error(fmt::format(
+          "--prompt '{}' should be token ids below {}, such as 5,17,3: this run's data has no text", text,
+          vocabulary));
     out.push_back(id);
     for (at = next; at < end && (*at == ',' || *at == ' ');) ++at;
   }
@@ -39,20 +43,29 @@ std::vector<int64_t> parse_ids(const std::string& text, int64_t vocabulary) {
 }
 
 void generate_verb(const GenerateSettings& settings) {
-  if (settings.sampling.tokens < 1) throw Error(fmt::format("--tokens is {}: at least 1 is needed", settings.sampling.tokens));
-  if (settings.sampling.tokens > 1 << 20) throw Error(fmt::format("--tokens is {}: at most {} go into one cache", settings.sampling.tokens, 1 << 20));
+  if (settings.sampling.tokens < 1)
+    throw Error(fmt::format("--tokens is {}: at least 1 is needed", settings.sampling.tokens));
+  if (settings.sampling.tokens > 1 << 20)
+    throw Error(
+        fmt::format("--tokens is {}: at most {} go into one cache", settings.sampling.tokens, 1 << 20));
   if (!(settings.sampling.temperature >= 0 && std::isfinite(settings.sampling.temperature)))
-    throw Error(fmt::format("--temperature is {}: it must be 0 or a finite number above", settings.sampling.temperature));
+    throw Error(fmt::format("--temperature is {}: it must be 0 or a finite number above",
+                            settings.sampling.temperature));
   const SavedRun run = open_run(settings.run, settings.which);
   const bool bytes = reads_bytes(run);
   std::vector<int64_t> prompt;
-  if (bytes) for (const char c : settings.prompt) prompt.push_back(static_cast<unsigned char>(c));
-  else prompt = parse_ids(settings.prompt, run.config.model.vocab_size);
+  if (bytes)
+    for (const char c : settings.prompt) prompt.push_back(static_cast<unsigned char>(c));
+  else
+    prompt = parse_ids(settings.prompt, run.config.model.vocab_size);
   fmt::print("{}", settings.prompt);
   generate(*run.model, prompt, settings.sampling, [&](int64_t token) {
-    if (!bytes) fmt::print(",{}", token);
-    else if (token == kEndOfDocument) return false;
-    else std::fputc(int(token), stdout);
+    if (!bytes)
+      fmt::print(",{}", token);
+    else if (token == kEndOfDocument)
+      return false;
+    else
+      std::fputc(int(token), stdout);
     std::fflush(stdout);
     return true;
   });
@@ -67,10 +80,14 @@ void add_generate(CLI::App& app) {
   verb->add_option("RUN", settings->run, "a run's folder")->required();
   verb->add_option("--prompt", settings->prompt, "text, or token ids where the data is no text")->required();
   verb->add_option("--tokens", settings->sampling.tokens, "how many to generate")->capture_default_str();
-  verb->add_option("--temperature", settings->sampling.temperature, "0: always the likeliest")->capture_default_str();
-  verb->add_option("--top-k", settings->sampling.top_k, "draw from the k likeliest; 0: from all")->capture_default_str()->check(CLI::NonNegativeNumber);
+  verb->add_option("--temperature", settings->sampling.temperature, "0: always the likeliest")
+      ->capture_default_str();
+  verb->add_option("--top-k", settings->sampling.top_k, "draw from the k likeliest; 0: from all")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
   verb->add_option("--seed", settings->sampling.seed, "of the draws")->capture_default_str();
-  verb->add_option("--step", settings->which.step, "the checkpoint of this step; default: the newest")->check(CLI::NonNegativeNumber);
+  verb->add_option("--step", settings->which.step, "the checkpoint of this step; default: the newest")
+      ->check(CLI::NonNegativeNumber);
   verb->add_flag("--best", settings->which.best, "the checkpoint of the lowest validation loss");
   verb->callback([settings] { generate_verb(*settings); });
 }

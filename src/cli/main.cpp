@@ -14,14 +14,17 @@ void check_verb(const CLI::App& app, int argc, char** argv) {
     known.clear();
     for (const CLI::App* verb : app.get_subcommands(nullptr)) known.push_back(verb->get_name());
   }
-  if (std::find(known.begin(), known.end(), argv[1]) == known.end()) throw darope::Error(darope::unknown_name("verb", argv[1], known));
+  if (std::find(known.begin(), known.end(), argv[1]) == known.end())
+    throw darope::Error(darope::unknown_name("verb", argv[1], known));
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   using namespace darope;
-  CLI::App app{"darope: positional encodings for Transformers - choose one for your data, train with it, look inside."};
+  CLI::App app{
+      "darope: positional encodings for Transformers - choose one for your data, train with it, look "
+      "inside."};
   app.set_version_flag("--version", "darope " DAROPE_VERSION);
   app.require_subcommand(1);
   add_encodings(app);
@@ -41,8 +44,10 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
     return kDone;
   } catch (const CLI::ParseError& e) {
-    if (e.get_exit_code() == 0) return app.exit(e);          // --help and --version
-    std::fprintf(stderr, "darope: %s\nRun 'darope --help' for the verbs and 'darope VERB --help' for one of them.\n", e.what());
+    if (e.get_exit_code() == 0) return app.exit(e);  // --help and --version
+    std::fprintf(stderr,
+                 "darope: %s\nRun 'darope --help' for the verbs and 'darope VERB --help' for one of them.\n",
+                 e.what());
     return kUsage;
   } catch (const Error& e) {
     std::fprintf(stderr, "darope: %s\n", e.what());

@@ -26,7 +26,8 @@ fs::path folder_for_report(const ReportSettings& s, const std::vector<fs::path>&
     make_directories(s.out);
     return s.out;
   }
-  const auto folder = std::find_if(comparisons.begin(), comparisons.end(), [](const fs::path& each) { return !fs::is_regular_file(each); });
+  const auto folder = std::find_if(comparisons.begin(), comparisons.end(),
+                                   [](const fs::path& each) { return !fs::is_regular_file(each); });
   if (folder == comparisons.end()) throw Error("a report on bundles needs a folder to go to: give --out DIR");
   return *folder;
 }
@@ -34,13 +35,14 @@ fs::path folder_for_report(const ReportSettings& s, const std::vector<fs::path>&
 void print_report(const ReportSettings& s) {
   const std::vector<fs::path> comparisons(s.comparisons.begin(), s.comparisons.end());
   for (const std::string& file : {s.csv, s.bundle})
-    if (!file.empty()) check_writable(file);                // before anything is written
+    if (!file.empty()) check_writable(file);  // before anything is written
   const fs::path out = folder_for_report(s, comparisons);
   report::Options options = s.options;
   options.order = encoding_order();
   const report::Summary summary = report::write_report(out, comparisons, options);
   if (!s.csv.empty()) write_file(s.csv, report::results_csv(summary));
-  if (!s.bundle.empty()) fmt::print(stderr, "{} finished runs in {}\n", write_bundle(s.bundle, comparisons), s.bundle);
+  if (!s.bundle.empty())
+    fmt::print(stderr, "{} finished runs in {}\n", write_bundle(s.bundle, comparisons), s.bundle);
   fmt::print("{}\n{}\n", report::terminal_table(summary), (out / "report.html").string());
 }
 
@@ -49,14 +51,19 @@ void print_report(const ReportSettings& s) {
 void add_report(CLI::App& app) {
   auto settings = std::make_shared<ReportSettings>();
   CLI::App* verb = app.add_subcommand("report", "the report of a comparison, rendered again from its runs");
-  verb->add_option("DIR", settings->comparisons, "folders and bundles of comparisons; several count as one")->required();
-  verb->add_option("--out", settings->out, "where report.html and results.json go; without it, into the first folder given");
+  verb->add_option("DIR", settings->comparisons, "folders and bundles of comparisons; several count as one")
+      ->required();
+  verb->add_option("--out", settings->out,
+                   "where report.html and results.json go; without it, into the first folder given");
   verb->add_option("--reference", settings->options.reference,
                    "the encoding the others are tested against; without it darope, or the first");
-  verb->add_option("--margin", settings->options.margin, "a difference this small counts as a tie")->capture_default_str();
+  verb->add_option("--margin", settings->options.margin, "a difference this small counts as a tie")
+      ->capture_default_str();
   verb->add_option("--csv", settings->csv, "also write the scores to this file");
-  verb->add_option("--bundle", settings->bundle, "also pack the runs without weights into this file (.tar.zst)");
-  verb->add_flag("--paper-family", settings->options.paper_family, "correct for the paper's four baselines instead of all that were run");
+  verb->add_option("--bundle", settings->bundle,
+                   "also pack the runs without weights into this file (.tar.zst)");
+  verb->add_flag("--paper-family", settings->options.paper_family,
+                 "correct for the paper's four baselines instead of all that were run");
   verb->callback([settings] { print_report(*settings); });
 }
 

@@ -27,7 +27,8 @@ Resume resume_of(const TrainSettings& s) {
   std::vector<std::string> keys;
   for (const Field& field : list_fields(known)) keys.push_back(field.key);
   for (const std::string& key : s.may_change)
-    if (std::none_of(keys.begin(), keys.end(), [&](const std::string& each) { return each == key || each.starts_with(key + "."); }))
+    if (std::none_of(keys.begin(), keys.end(),
+                     [&](const std::string& each) { return each == key || each.starts_with(key + "."); }))
       throw Error(unknown_name("setting", key, keys));
   const bool word = s.resume == "auto" || s.resume == "must" || s.resume == "never";
   return {word ? "" : s.resume, s.may_change};
@@ -44,11 +45,15 @@ void train_verb(const TrainSettings& settings, const std::vector<std::string>& o
     return;
   }
   const bool begun = !list_checkpoints(std::filesystem::path(config.dump_dir) / "checkpoints").empty();
-  if (settings.resume == "must" && !begun) throw Error(fmt::format("--resume=must, but {} has no checkpoint to go on from", config.dump_dir));
-  if (settings.resume == "never" && begun) throw Error(fmt::format("--resume=never, but {} has checkpoints: choose another dump_dir, or remove it", config.dump_dir));
+  if (settings.resume == "must" && !begun)
+    throw Error(fmt::format("--resume=must, but {} has no checkpoint to go on from", config.dump_dir));
+  if (settings.resume == "never" && begun)
+    throw Error(fmt::format("--resume=never, but {} has checkpoints: choose another dump_dir, or remove it",
+                            config.dump_dir));
   if (settings.dry_run) return dry_run(config);
   watch_signals();
-  if (const int code = run(config, {}, resume); code != kDone) throw Error("the run diverged", ExitCode(code));
+  if (const int code = run(config, {}, resume); code != kDone)
+    throw Error("the run diverged", ExitCode(code));
   ScoreTable scores;
   scores.add_lines(read_file(std::filesystem::path(config.dump_dir) / "results.jsonl"));
   fmt::print("{}{}\n", scores.text(), config.dump_dir);
@@ -58,19 +63,28 @@ void train_verb(const TrainSettings& settings, const std::vector<std::string>& o
 
 void add_train(CLI::App& app) {
   auto settings = std::make_shared<TrainSettings>();
-  CLI::App* verb = app.add_subcommand("train", "train one model and score it; the same command again goes on where it stopped");
-  verb->add_option("CONFIG", settings->config, "a YAML file; a.b=c and --a.b=c behind it change single settings")->required();
+  CLI::App* verb = app.add_subcommand(
+      "train", "train one model and score it; the same command again goes on where it stopped");
+  verb->add_option("CONFIG", settings->config,
+                   "a YAML file; a.b=c and --a.b=c behind it change single settings")
+      ->required();
   verb->add_flag("--print-config", settings->print_config, "print the settings that would be used, and stop");
-  verb->add_option("--resume", settings->resume, "auto: go on from the newest checkpoint; must: there has to be one; never: there may be none; or the folder of "
+  verb->add_option("--resume", settings->resume,
+                   "auto: go on from the newest checkpoint; must: there has to be one; never: there may be "
+                   "none; or the folder of "
                    "another run's checkpoint, to begin from that one")
       ->capture_default_str();
-  verb->add_option("--allow-config-change", settings->may_change, "a setting (or a group, such as optim) that need not be as it was when the run began")
+  verb->add_option("--allow-config-change", settings->may_change,
+                   "a setting (or a group, such as optim) that need not be as it was when the run began")
       ->expected(1)
       ->type_name("KEY")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  verb->add_flag("--dry-run", settings->dry_run, "build everything, take a few steps, say what the run would cost, and keep nothing");
-  verb->add_flag("--no-graph", settings->no_graph, "on a GPU, launch kernel by kernel instead of one CUDA graph a step");
-  verb->add_flag("--deterministic", settings->deterministic, "repeatable bit for bit on a GPU too, at some cost");
+  verb->add_flag("--dry-run", settings->dry_run,
+                 "build everything, take a few steps, say what the run would cost, and keep nothing");
+  verb->add_flag("--no-graph", settings->no_graph,
+                 "on a GPU, launch kernel by kernel instead of one CUDA graph a step");
+  verb->add_flag("--deterministic", settings->deterministic,
+                 "repeatable bit for bit on a GPU too, at some cost");
   verb->allow_extras();
   verb->callback([settings, verb] { train_verb(*settings, verb->remaining()); });
 }

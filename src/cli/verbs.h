@@ -17,6 +17,6 @@ void add_tasks(CLI::App& app);
 void add_report(CLI::App& app);
 void add_doctor(CLI::App& app);
 
-std::vector<std::string> encoding_order();     // names as the registry has them, for reports
+std::vector<std::string> encoding_order();  // names as the registry has them, for reports
 
 }  // namespace darope

@@ -6,7 +6,8 @@
 
 namespace darope {
 
-// What is wrong with a file that others wrote, and at which of its bytes. A batch goes on without the file and says so.
+// What is wrong with a file that others wrote, and at which of its bytes. A batch goes on without the file
+// and says so.
 class BadInput : public Error {
  public:
   BadInput(const std::string& reason, int64_t offset) : Error(reason), offset_(offset) {}

@@ -4,16 +4,20 @@
 namespace darope {
 using at::Tensor;
 
-// What a model reads and what it should say. Only the rows that count are scored: a head over a large vocabulary costs more
-// than the model before it. Batches of one stream that have equally many tokens have the same shapes, and so fit one set of buffers.
+// What a model reads and what it should say. Only the rows that count are scored: a head over a large
+// vocabulary costs more than the model before it. Batches of one stream that have equally many tokens have
+// the same shapes, and so fit one set of buffers.
 struct Batch {
-  Tensor tokens;      // [B, T] int64
-  Tensor rows;        // [N] int64: scored places of the flattened [B * T]; the same number for each example, padded with weight 0.
-                      // Undefined: all places, in order
-  Tensor targets;     // [N] int64: the token that follows
-  Tensor weight;      // [N] float32; 0: not scored
+  Tensor tokens;  // [B, T] int64
+  Tensor rows;  // [N] int64: scored places of the flattened [B * T]; the same number for each example, padded
+                // with weight 0. Undefined: all places, in order
+  Tensor targets;  // [N] int64: the token that follows
+  Tensor weight;   // [N] float32; 0: not scored
 
-  template <class F> Batch map(F&& f) const { return {f(tokens), rows.defined() ? f(rows) : rows, f(targets), f(weight)}; }
+  template <class F>
+  Batch map(F&& f) const {
+    return {f(tokens), rows.defined() ? f(rows) : rows, f(targets), f(weight)};
+  }
   Batch to(at::Device device) const {
     return map([&](const Tensor& x) { return x.to(device); });
   }

@@ -8,7 +8,8 @@ struct LengthsConfig {
   std::string kind = "uniform";
   double share = 0.75, power = 1;
   void fields(auto&& visit) {
-    visit("kind", kind, "uniform: all lengths from the start; grow: the longest rises from 4 to the full length");
+    visit("kind", kind,
+          "uniform: all lengths from the start; grow: the longest rises from 4 to the full length");
     visit("share", share, "grow: the full length is reached after this share of the steps");
     visit("power", power, "grow: the longest rises as progress to this power");
   }
@@ -29,9 +30,11 @@ struct DataConfig {
     visit("batch_size", batch_size, "sequences in a batch");
     visit("seq_len", seq_len, "tokens in a sequence");
     visit("lengths", lengths, "");
-    visit("test_examples", test_examples, "examples at each test length; of a file, at most as many as its end holds");
+    visit("test_examples", test_examples,
+          "examples at each test length; of a file, at most as many as its end holds");
     visit("test_seed", test_seed, "of the task's test examples");
-    visit("free_running", free_running, "examples of a task that the model also answers reading its own answer");
+    visit("free_running", free_running,
+          "examples of a task that the model also answers reading its own answer");
     visit("test_share", test_share, "of a file, how much of its end is kept for the test");
   }
 };

@@ -15,7 +15,8 @@ class TrainStream {
  public:
   virtual ~TrainStream() = default;
   virtual Batch at(int64_t index) const = 0;
-  virtual int64_t tokens(int64_t index) const = 0;        // of batch `index`, padding too; few different numbers in all
+  virtual int64_t tokens(
+      int64_t index) const = 0;  // of batch `index`, padding too; few different numbers in all
 };
 
 inline int64_t tokens_before(const TrainStream& stream, int64_t end) {
@@ -35,22 +36,24 @@ class TestSet {
 enum class Measure { accuracy, nll };
 
 struct TestLength {
-  int64_t multiple;                       // of the training length
+  int64_t multiple;  // of the training length
   std::shared_ptr<const TestSet> set;
-  double best_constant = 0;               // accuracy of always giving the commonest answer symbol
-  std::vector<int64_t> n_free = {};       // of a genome: the examples without unknown bases, rising; scored once more by themselves
+  double best_constant = 0;  // accuracy of always giving the commonest answer symbol
+  std::vector<int64_t> n_free =
+      {};  // of a genome: the examples without unknown bases, rising; scored once more by themselves
 };
 
 struct Dataset {
   std::string name, family;
   int64_t vocabulary = 0;
   Measure measure = Measure::accuracy;
-  double chance = 0, true_chance = 0;     // of accuracy
+  double chance = 0, true_chance = 0;  // of accuracy
   std::shared_ptr<const TrainStream> train;
   std::vector<TestLength> tests = {};
-  std::shared_ptr<const TestSet> validation = nullptr;      // for choosing a checkpoint; null where the data keeps none apart
-  std::string file = {};                  // where one file holds all of it
-  int64_t free_running = 0;               // so many examples of each test are also answered without help
+  std::shared_ptr<const TestSet> validation =
+      nullptr;               // for choosing a checkpoint; null where the data keeps none apart
+  std::string file = {};     // where one file holds all of it
+  int64_t free_running = 0;  // so many examples of each test are also answered without help
 };
 
 }  // namespace darope

@@ -1,3 +1,5 @@
+#include "data/open.h"
+
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -5,7 +7,6 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/sha256.h"
-#include "data/open.h"
 
 namespace darope {
 namespace {
@@ -21,18 +22,24 @@ void add(Sha256& hash, const Batch& batch) {
 
 Dataset open_dataset(const DataConfig& config, uint64_t seed, int64_t batches) {
   const int given = int(!config.task.empty()) + int(!config.path.empty()) + int(!config.root_dir.empty());
-  if (given == 0) throw Error("give one of data.task, a synthetic task, data.path, a file to learn from, and data.root_dir, a prepared dataset");
+  if (given == 0)
+    throw Error(
+        "give one of data.task, a synthetic task, data.path, a file to learn from, and data.root_dir, a "
+        "prepared dataset");
   if (given > 1)
-    throw Error(fmt::format("data.task '{}', data.path '{}' and data.root_dir '{}' cannot go together: empty all but one, as with data.task=", config.task,
-                            config.path, config.root_dir));
+    throw Error(
+        fmt::format("data.task '{}', data.path '{}' and data.root_dir '{}' cannot go together: empty all but "
+                    "one, as with data.task=",
+                    config.task, config.path, config.root_dir));
   const auto at_least = [](const char* key, int64_t value, int64_t least) {
     if (value < least) throw Error(fmt::format("data.{} is {}: it must be at least {}", key, value, least));
   };
   at_least("batch_size", config.batch_size, 1);
   at_least("seq_len", config.seq_len, 2);
-  const int64_t most = int64_t{1} << 31;                    // tokens of a batch
+  const int64_t most = int64_t{1} << 31;  // tokens of a batch
   if (config.batch_size > most || config.seq_len > most || config.batch_size * config.seq_len > most)
-    throw Error(fmt::format("data.batch_size x data.seq_len is {} x {}: a batch may have at most {} tokens", config.batch_size, config.seq_len, most));
+    throw Error(fmt::format("data.batch_size x data.seq_len is {} x {}: a batch may have at most {} tokens",
+                            config.batch_size, config.seq_len, most));
   at_least("test_examples", config.test_examples, 1);
   at_least("test_seed", config.test_seed, 0);
   at_least("free_running", config.free_running, 0);
@@ -44,14 +51,18 @@ std::string dataset_name(const DataConfig& config) {
   if (!config.task.empty()) return config.task;
   if (!config.path.empty()) return std::filesystem::path(config.path).stem().stem().string();
   const std::filesystem::path folder = config.root_dir;
-  return (folder.has_filename() ? folder : folder.parent_path()).filename().string();       // with or without a slash behind it
+  return (folder.has_filename() ? folder : folder.parent_path())
+      .filename()
+      .string();  // with or without a slash behind it
 }
 
 std::string data_hash(const Dataset& data, int64_t batches) {
   Sha256 hash;
-  for (const int64_t index : {int64_t{0}, int64_t{1}, batches / 2, batches - 1}) add(hash, data.train->at(index));
+  for (const int64_t index : {int64_t{0}, int64_t{1}, batches / 2, batches - 1})
+    add(hash, data.train->at(index));
   for (const TestLength& test : data.tests)
-    for (int64_t first = 0; first < test.set->size(); first += kTestsAtOnce) add(hash, test.set->read(first, std::min(kTestsAtOnce, test.set->size() - first)));
+    for (int64_t first = 0; first < test.set->size(); first += kTestsAtOnce)
+      add(hash, test.set->read(first, std::min(kTestsAtOnce, test.set->size() - first)));
   const std::string file = data.file.empty() ? "" : sha256_of_file(data.file);
   hash.add(std::as_bytes(std::span(file)));
   return hash.hex();

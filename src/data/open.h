@@ -10,10 +10,11 @@ Dataset open_task(const DataConfig& config, uint64_t seed, int64_t batches);
 Dataset open_token_file(const DataConfig& config, uint64_t seed);
 Dataset open_prepared(const DataConfig& config, uint64_t seed);
 
-std::string dataset_name(const DataConfig& config);        // the task, or the name of the file or folder
+std::string dataset_name(const DataConfig& config);  // the task, or the name of the file or folder
 
-// A hash that two runs share if they read the same batches in the same order and are tested on the same examples; it looks at
-// the first, middle and last batches, at every test example, and, where one file holds the data, at every byte of it.
+// A hash that two runs share if they read the same batches in the same order and are tested on the same
+// examples; it looks at the first, middle and last batches, at every test example, and, where one file holds
+// the data, at every byte of it.
 std::string data_hash(const Dataset& data, int64_t batches);
 
 }  // namespace darope

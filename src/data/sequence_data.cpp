@@ -13,11 +13,13 @@
 namespace darope {
 namespace {
 
-// Sequences one under the other, cut to `length` and padded at their right. All but the first token of each are targets.
+// Sequences one under the other, cut to `length` and padded at their right. All but the first token of each
+// are targets.
 Batch pack(const std::vector<Tokens>& sequences, int64_t length) {
   const int64_t count = int64_t(sequences.size());
   const at::TensorOptions integers = at::TensorOptions().dtype(at::kLong);
-  Batch out{at::zeros({count, length}, integers), Tensor(), at::zeros({count * length}, integers), at::zeros({count * length})};
+  Batch out{at::zeros({count, length}, integers), Tensor(), at::zeros({count * length}, integers),
+            at::zeros({count * length})};
   for (int64_t e = 0; e < count; ++e) {
     const Tokens& sequence = sequences[size_t(e)];
     const int64_t size = std::min(length, int64_t(sequence.size()));
@@ -33,12 +35,17 @@ Tokens present(const PreparedData& data, Split split, int64_t index, Random* ran
   return data.kind.present ? data.kind.present(std::move(stored), random) : stored;
 }
 
-// Epoch after epoch of all sequences, each in an order of its own that follows from (seed, epoch) alone. Batches run on over the
-// end of an epoch, so none is dropped. An augmentation is drawn from (seed, epoch, sequence).
+// Epoch after epoch of all sequences, each in an order of its own that follows from (seed, epoch) alone.
+// Batches run on over the end of an epoch, so none is dropped. An augmentation is drawn from (seed, epoch,
+// sequence).
 class SequenceStream final : public TrainStream {
  public:
   SequenceStream(std::shared_ptr<const PreparedData> data, int64_t rows, int64_t length, uint64_t seed)
-      : data_(std::move(data)), count_((*data_)[Split::train].size()), rows_(rows), length_(length), seed_(seed) {}
+      : data_(std::move(data)),
+        count_((*data_)[Split::train].size()),
+        rows_(rows),
+        length_(length),
+        seed_(seed) {}
 
   Batch at(int64_t index) const override {
     std::vector<Tokens> sequences;
@@ -58,7 +65,8 @@ class SequenceStream final : public TrainStream {
       order_.resize(size_t(count_));
       std::iota(order_.begin(), order_.end(), int64_t{0});
       Random random(seed_, "sequences/order", uint64_t(epoch));
-      for (size_t left = order_.size(); left > 1; --left) std::swap(order_[left - 1], order_[random.below(left)]);
+      for (size_t left = order_.size(); left > 1; --left)
+        std::swap(order_[left - 1], order_[random.below(left)]);
       epoch_ = epoch;
     }
     return order_[size_t(i)];
@@ -67,7 +75,7 @@ class SequenceStream final : public TrainStream {
   std::shared_ptr<const PreparedData> data_;
   int64_t count_, rows_, length_;
   uint64_t seed_;
-  mutable std::mutex mutex_;                    // over the order of the epoch asked for last, which is dear to draw again
+  mutable std::mutex mutex_;  // over the order of the epoch asked for last, which is dear to draw again
   mutable int64_t epoch_ = -1;
   mutable std::vector<int64_t> order_;
 };
@@ -94,11 +102,14 @@ class SequenceTest final : public TestSet {
 class WindowIndex {
  public:
   // `windows` says how many a sequence of a length has.
-  template <class Windows> WindowIndex(const Sequences& sequences, const Windows& windows) {
-    for (int64_t i = 0; i < sequences.size(); ++i) ends_.push_back((ends_.empty() ? 0 : ends_.back()) + windows(sequences.length(i)));
+  template <class Windows>
+  WindowIndex(const Sequences& sequences, const Windows& windows) {
+    for (int64_t i = 0; i < sequences.size(); ++i)
+      ends_.push_back((ends_.empty() ? 0 : ends_.back()) + windows(sequences.length(i)));
   }
   int64_t size() const { return ends_.back(); }
-  std::pair<int64_t, int64_t> find(int64_t window) const {      // the sequence, and the number of the window in it
+  std::pair<int64_t, int64_t> find(
+      int64_t window) const {  // the sequence, and the number of the window in it
     const auto sequence = std::upper_bound(ends_.begin(), ends_.end(), window);
     return {sequence - ends_.begin(), sequence == ends_.begin() ? window : window - *(sequence - 1)};
   }
@@ -107,19 +118,25 @@ class WindowIndex {
   std::vector<int64_t> ends_;
 };
 
-// Windows from anywhere: every legal start in every sequence is as likely as any other, drawn by (seed, batch, row).
+// Windows from anywhere: every legal start in every sequence is as likely as any other, drawn by (seed,
+// batch, row).
 class WindowStream final : public TrainStream {
  public:
   WindowStream(std::shared_ptr<const PreparedData> data, int64_t rows, int64_t length, uint64_t seed)
-      : data_(std::move(data)), index_((*data_)[Split::train], [&](int64_t all) { return std::max<int64_t>(0, all - length + 1); }),
-        rows_(rows), length_(length), seed_(seed) {
-    if (index_.size() == 0) throw Error(fmt::format("data.seq_len is {}: no training sequence is that long", length));
+      : data_(std::move(data)),
+        index_((*data_)[Split::train], [&](int64_t all) { return std::max<int64_t>(0, all - length + 1); }),
+        rows_(rows),
+        length_(length),
+        seed_(seed) {
+    if (index_.size() == 0)
+      throw Error(fmt::format("data.seq_len is {}: no training sequence is that long", length));
   }
 
   Batch at(int64_t index) const override {
     std::vector<Tokens> windows;
     for (int64_t row = 0; row < rows_; ++row) {
-      const int64_t drawn = Random(seed_, "windows/train", uint64_t(index) << 32 | uint64_t(row)).between(0, index_.size() - 1);
+      const int64_t drawn =
+          Random(seed_, "windows/train", uint64_t(index) << 32 | uint64_t(row)).between(0, index_.size() - 1);
       const auto [sequence, start] = index_.find(drawn);
       windows.push_back((*data_)[Split::train].read(sequence, start, length_));
     }
@@ -138,8 +155,12 @@ class WindowStream final : public TrainStream {
 class WindowTest final : public TestSet {
  public:
   WindowTest(std::shared_ptr<const PreparedData> data, Split split, int64_t length)
-      : data_(std::move(data)), index_((*data_)[split], [&](int64_t all) { return all / length; }), split_(split), length_(length) {
-    if (index_.size() == 0) throw Error(fmt::format("data.seq_len is {}: no {} sequence is that long", length, name_of(split)));
+      : data_(std::move(data)),
+        index_((*data_)[split], [&](int64_t all) { return all / length; }),
+        split_(split),
+        length_(length) {
+    if (index_.size() == 0)
+      throw Error(fmt::format("data.seq_len is {}: no {} sequence is that long", length, name_of(split)));
   }
   int64_t size() const override { return index_.size(); }
 
@@ -164,16 +185,21 @@ class WindowTest final : public TestSet {
 Dataset open_prepared(const DataConfig& config, uint64_t seed) {
   const auto data = std::make_shared<const PreparedData>(config.root_dir);
   const auto train = [&]() -> std::shared_ptr<const TrainStream> {
-    if (data->kind.windows) return std::make_shared<WindowStream>(data, config.batch_size, config.seq_len, seed);
+    if (data->kind.windows)
+      return std::make_shared<WindowStream>(data, config.batch_size, config.seq_len, seed);
     return std::make_shared<SequenceStream>(data, config.batch_size, config.seq_len, seed);
   };
   const auto part = [&](Split split) -> std::shared_ptr<const TestSet> {
     if (data->kind.windows) return std::make_shared<WindowTest>(data, split, config.seq_len);
     return std::make_shared<SequenceTest>(data, split, config.seq_len);
   };
-  return {.name = dataset_name(config), .family = std::string(data->kind.name), .vocabulary = data->manifest.vocabulary,
-          .measure = Measure::nll, .train = train(),
-          .tests = {{.multiple = 1, .set = part(Split::test), .n_free = data->n_free(Split::test)}}, .validation = part(Split::validation)};
+  return {.name = dataset_name(config),
+          .family = std::string(data->kind.name),
+          .vocabulary = data->manifest.vocabulary,
+          .measure = Measure::nll,
+          .train = train(),
+          .tests = {{.multiple = 1, .set = part(Split::test), .n_free = data->n_free(Split::test)}},
+          .validation = part(Split::validation)};
 }
 
 }  // namespace darope

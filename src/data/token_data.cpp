@@ -12,7 +12,7 @@
 namespace darope {
 namespace {
 
-constexpr int64_t kFewestWindows = 8;         // fewer test windows say nothing
+constexpr int64_t kFewestWindows = 8;  // fewer test windows say nothing
 
 // Windows of length + 1 tokens from the given places: each token but the first is a target.
 Batch windows(const TokenSource& source, const std::vector<int64_t>& places, int64_t length) {
@@ -31,13 +31,15 @@ Batch windows(const TokenSource& source, const std::vector<int64_t>& places, int
 // Windows from random places of the file's front, drawn by (seed, batch, row).
 class TokenStream final : public TrainStream {
  public:
-  TokenStream(std::shared_ptr<const TokenSource> source, int64_t end, int64_t rows, int64_t length, uint64_t seed)
+  TokenStream(std::shared_ptr<const TokenSource> source, int64_t end, int64_t rows, int64_t length,
+              uint64_t seed)
       : source_(std::move(source)), end_(end), rows_(rows), length_(length), seed_(seed) {}
 
   Batch at(int64_t index) const override {
     std::vector<int64_t> places;
     for (int64_t row = 0; row < rows_; ++row)
-      places.push_back(Random(seed_, "tokens/train", uint64_t(index) << 32 | uint64_t(row)).between(0, end_ - length_ - 1));
+      places.push_back(Random(seed_, "tokens/train", uint64_t(index) << 32 | uint64_t(row))
+                           .between(0, end_ - length_ - 1));
     return windows(*source_, places, length_);
   }
   int64_t tokens(int64_t) const override { return rows_ * length_; }
@@ -72,17 +74,25 @@ Dataset open_token_file(const DataConfig& config, uint64_t seed) {
   if (!(config.test_share > 0 && config.test_share < 1))
     throw Error(fmt::format("data.test_share is {}: it must be above 0 and below 1", config.test_share));
   const auto source = std::make_shared<const TokenSource>(open_tokens(config.path));
-  const int64_t test_tokens = int64_t(std::ceil(config.test_share * double(source->size()))), test_begin = source->size() - test_tokens;
+  const int64_t test_tokens = int64_t(std::ceil(config.test_share * double(source->size()))),
+                test_begin = source->size() - test_tokens;
   if (test_begin < config.seq_len + 2 || (test_tokens - 1) / config.seq_len < kFewestWindows)
-    throw Error(fmt::format("{} has {} tokens: too few for a test set of {} windows of {} in its last {:g} %; "
-                            "give a longer file or a smaller data.seq_len",
-                            config.path, source->size(), kFewestWindows, config.seq_len, 100 * config.test_share));
-  Dataset out{.name = dataset_name(config), .family = "file", .vocabulary = source->vocabulary(),
-              .measure = Measure::nll,
-              .train = std::make_shared<TokenStream>(source, test_begin, config.batch_size, config.seq_len, seed), .file = config.path};
+    throw Error(
+        fmt::format("{} has {} tokens: too few for a test set of {} windows of {} in its last {:g} %; "
+                    "give a longer file or a smaller data.seq_len",
+                    config.path, source->size(), kFewestWindows, config.seq_len, 100 * config.test_share));
+  Dataset out{
+      .name = dataset_name(config),
+      .family = "file",
+      .vocabulary = source->vocabulary(),
+      .measure = Measure::nll,
+      .train = std::make_shared<TokenStream>(source, test_begin, config.batch_size, config.seq_len, seed),
+      .file = config.path};
   for (const int64_t multiple : {1, 2, 8}) {
-    const int64_t length = multiple * config.seq_len, count = std::min(config.test_examples, (test_tokens - 1) / length);
-    if (count >= kFewestWindows) out.tests.push_back({multiple, std::make_shared<TokenTest>(source, test_begin, count, length)});
+    const int64_t length = multiple * config.seq_len,
+                  count = std::min(config.test_examples, (test_tokens - 1) / length);
+    if (count >= kFewestWindows)
+      out.tests.push_back({multiple, std::make_shared<TokenTest>(source, test_begin, count, length)});
   }
   return out;
 }

@@ -11,7 +11,8 @@ namespace darope {
 namespace {
 
 // Names that stand for another with options.
-const std::map<std::string, std::string> aliases = {{"rope-10k", "rope:base=10000"}, {"rope-500k", "rope:base=500000"}};
+const std::map<std::string, std::string> aliases = {{"rope-10k", "rope:base=10000"},
+                                                    {"rope-500k", "rope:base=500000"}};
 
 // "rope-10k" -> "rope:base=10000"; further options go on behind.
 std::string without_alias(const std::string& text) {
@@ -28,7 +29,9 @@ void check_shape(const LayerShape& s) {
   positive(s.d_model, "d_model");
   positive(s.heads, "heads");
   positive(s.kv_heads, "kv_heads");
-  if (s.heads % s.kv_heads != 0) throw Error("kv_heads must divide heads; got heads " + std::to_string(s.heads) + " and kv_heads " + std::to_string(s.kv_heads));
+  if (s.heads % s.kv_heads != 0)
+    throw Error("kv_heads must divide heads; got heads " + std::to_string(s.heads) + " and kv_heads " +
+                std::to_string(s.kv_heads));
   check_head_dim(s.head_dim);
   check_train_length(s.train_length);
 }
@@ -52,18 +55,22 @@ std::string base_name(const std::string& text) {
 
 std::shared_ptr<const Encoding> create_encoding(const std::string& text, const LayerShape& shape) {
   static std::mutex mutex;
-  static std::map<std::tuple<std::string, int64_t, int64_t, int64_t, int64_t, int64_t, bool>, std::shared_ptr<const Encoding>> made;
+  static std::map<std::tuple<std::string, int64_t, int64_t, int64_t, int64_t, int64_t, bool>,
+                  std::shared_ptr<const Encoding>>
+      made;
   const std::lock_guard lock(mutex);
-  const auto key = std::make_tuple(text, shape.d_model, shape.heads, shape.kv_heads, shape.head_dim, shape.train_length, shape.half());
+  const auto key = std::make_tuple(text, shape.d_model, shape.heads, shape.kv_heads, shape.head_dim,
+                                   shape.train_length, shape.half());
   if (const auto found = made.find(key); found != made.end()) return found->second;
 
   const Spec& spec = find_encoding(text);
   check_shape(shape);
   if (!spec.traits.grouped && shape.kv_heads != shape.heads)
-    throw Error(std::string(spec.traits.name) + " needs as many key as query heads; got heads " + std::to_string(shape.heads) + " and kv_heads " + std::to_string(shape.kv_heads));
+    throw Error(std::string(spec.traits.name) + " needs as many key as query heads; got heads " +
+                std::to_string(shape.heads) + " and kv_heads " + std::to_string(shape.kv_heads));
   std::string name;
   Options options = Options::parse(without_alias(text), name);
-  read_base(options);                         // a general argument: checked everywhere, unused where it has no meaning
+  read_base(options);  // a general argument: checked everywhere, unused where it has no meaning
   std::shared_ptr<const Encoding> encoding = spec.make(shape, options);
   options.finish(name);
   return made[key] = encoding;

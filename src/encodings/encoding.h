@@ -16,8 +16,8 @@ using at::Tensor;
 using at::TensorList;
 using kernels::Layout;
 
-// Everything about an attention layer that an encoding may depend on. train_length is L of the paper: a constant of the
-// model, never the current length.
+// Everything about an attention layer that an encoding may depend on. train_length is L of the paper: a
+// constant of the model, never the current length.
 struct LayerShape {
   int64_t d_model = 0, heads = 0, kv_heads = 0, head_dim = 0, train_length = 0;
   Layout layout = Layout::interleaved;
@@ -28,28 +28,29 @@ struct LayerShape {
 // A learned tensor of one layer and how it starts.
 struct Parameter {
   enum class Init { constant, normal, uniform };
-  std::string name;                           // the paper's letter
+  std::string name;  // the paper's letter
   std::vector<int64_t> shape;
   Init init = Init::constant;
-  double a = 0, b = 0;                        // the constant a; mean a and deviation b; or the range a .. b
-  bool bounded = false;                       // project into [low, high] after each optimizer step
+  double a = 0, b = 0;   // the constant a; mean a and deviation b; or the range a .. b
+  bool bounded = false;  // project into [low, high] after each optimizer step
   double low = 0, high = 0;
 };
 
 // One row of `darope encodings`.
 struct Traits {
   std::string_view name, summary;
-  std::string_view slow_bands;                // how the paper's first table words it
-  std::string_view data_aware;                // yes, no or partly
-  double ktokens_per_second;                  // the paper's prefill throughput, 1B model on an A100; 0 where it gives none
+  std::string_view slow_bands;  // how the paper's first table words it
+  std::string_view data_aware;  // yes, no or partly
+  double ktokens_per_second;    // the paper's prefill throughput, 1B model on an A100; 0 where it gives none
   std::string_view learns, flash_attention, cache;
-  bool rotary = true;                         // q and k can go to anyone's attention
-  bool grouped = true;                        // fewer key than query heads are allowed
-  bool trains = true;                         // false: a change at evaluation only
+  bool rotary = true;   // q and k can go to anyone's attention
+  bool grouped = true;  // fewer key than query heads are allowed
+  bool trains = true;   // false: a change at evaluation only
 };
 
-// A positional encoding for one attention layer: an immutable object that maps tensors to tensors. The learned tensors are
-// handed in, in the order of parameters(), so that the trainer, Python and a checkpoint own them as they like.
+// A positional encoding for one attention layer: an immutable object that maps tensors to tensors. The
+// learned tensors are handed in, in the order of parameters(), so that the trainer, Python and a checkpoint
+// own them as they like.
 class Encoding {
  public:
   explicit Encoding(const LayerShape& shape) : shape_(shape) {}
@@ -57,21 +58,25 @@ class Encoding {
 
   virtual std::vector<Parameter> parameters() const { return {}; }
 
-  // q [B, T, H, d], k [B, T, Hk, d] and the layer's normed input x [B, T, D], at positions [T] or [B, T] (float64), to the q
-  // and k that attention compares. What happens to a key depends on its own token alone, so a cached key never changes.
-  virtual std::tuple<Tensor, Tensor> encode(TensorList parameters, const Tensor& q, const Tensor& k, const Tensor& x, const Tensor& positions) const = 0;
+  // q [B, T, H, d], k [B, T, Hk, d] and the layer's normed input x [B, T, D], at positions [T] or [B, T]
+  // (float64), to the q and k that attention compares. What happens to a key depends on its own token alone,
+  // so a cached key never changes.
+  virtual std::tuple<Tensor, Tensor> encode(TensorList parameters, const Tensor& q, const Tensor& k,
+                                            const Tensor& x, const Tensor& positions) const = 0;
 
-  // Attention over encoded q and k: [B, Tq, H, d]. The queries are the last Tq of the keys' tokens; `dropout` of the
-  // probabilities are dropped.
-  virtual Tensor attend(TensorList parameters, const Tensor& q, const Tensor& k, const Tensor& v, bool causal, double dropout = 0) const;
+  // Attention over encoded q and k: [B, Tq, H, d]. The queries are the last Tq of the keys' tokens; `dropout`
+  // of the probabilities are dropped.
+  virtual Tensor attend(TensorList parameters, const Tensor& q, const Tensor& k, const Tensor& v, bool causal,
+                        double dropout = 0) const;
 
   virtual bool has_coordinate() const { return false; }
-  // DaRoPE's coordinate in [0, L], [B, T, Hk] or [B, T, Hk, slow]; an undefined tensor for schemes without one.
+  // DaRoPE's coordinate in [0, L], [B, T, Hk] or [B, T, Hk, slow]; an undefined tensor for schemes without
+  // one.
   virtual Tensor coordinate(TensorList, const Tensor& /*x*/, const Tensor& /*positions*/) const { return {}; }
 
   // K of Eq. 2: bands that complete a turn in the training context; none where a scheme has no bands.
   virtual std::optional<int64_t> fast_bands() const { return std::nullopt; }
-  virtual std::optional<double> base() const { return std::nullopt; }       // of its rotary frequencies
+  virtual std::optional<double> base() const { return std::nullopt; }  // of its rotary frequencies
 
   const LayerShape& shape() const { return shape_; }
 
@@ -83,12 +88,13 @@ struct Spec {
   Traits traits;
   std::unique_ptr<Encoding> (*make)(const LayerShape&, Options&);
 };
-template <class E> Spec spec_of();            // body in spec.h, instantiated in E's own file
-const std::vector<Spec>& encodings();         // registry.cpp, in the order reports list them
+template <class E>
+Spec spec_of();                        // body in spec.h, instantiated in E's own file
+const std::vector<Spec>& encodings();  // registry.cpp, in the order reports list them
 
 // "hope", "rope-10k", "yarn:factor=4,ramp=paper": checked, and the same object for the same words.
 std::shared_ptr<const Encoding> create_encoding(const std::string& name, const LayerShape& shape);
-const Spec& find_encoding(const std::string& name);     // aliases and options are allowed
+const Spec& find_encoding(const std::string& name);  // aliases and options are allowed
 
 // Where a name has options or an alias, the plain name: "rope-10k" and "rope:base=10000" are "rope".
 std::string base_name(const std::string& name);

@@ -10,7 +10,8 @@
 namespace darope {
 namespace {
 
-template <class Number> std::optional<Number> parse_number(const std::string& text) {
+template <class Number>
+std::optional<Number> parse_number(const std::string& text) {
   Number value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
@@ -36,7 +37,8 @@ Options Options::parse(std::string_view text, std::string& name) {
     const std::string_view item = rest.substr(0, comma);
     const size_t equals = item.find('=');
     if (equals == std::string_view::npos || equals == 0 || equals + 1 == item.size())
-      throw Error(shown(text) + ": after the colon come options as option=value, separated by commas; got " + shown(item));
+      throw Error(shown(text) + ": after the colon come options as option=value, separated by commas; got " +
+                  shown(item));
     options.set(std::string(item.substr(0, equals)), std::string(item.substr(equals + 1)));
     if (comma == std::string_view::npos) return options;
     rest = rest.substr(comma + 1);
@@ -45,7 +47,8 @@ Options Options::parse(std::string_view text, std::string& name) {
 
 void Options::set(const std::string& option, const std::string& value) {
   const auto [it, fresh] = given_.emplace(option, value);
-  if (!fresh && it->second != value) throw Error("option '" + option + "' is given twice, as " + it->second + " and as " + value);
+  if (!fresh && it->second != value)
+    throw Error("option '" + option + "' is given twice, as " + it->second + " and as " + value);
 }
 
 const std::string* Options::find(const std::string& option) {
@@ -58,7 +61,8 @@ double Options::number(const std::string& option, double otherwise) {
   const std::string* text = find(option);
   if (!text) return otherwise;
   const auto value = parse_number<double>(*text);
-  if (!value) throw Error("option '" + option + "' must be a number that a double can hold; got " + shown(*text));
+  if (!value)
+    throw Error("option '" + option + "' must be a number that a double can hold; got " + shown(*text));
   return *value;
 }
 
@@ -73,13 +77,15 @@ std::optional<int64_t> Options::integer(const std::string& option) {
 std::string Options::choice(const std::string& option, const std::vector<std::string>& allowed) {
   const std::string* text = find(option);
   if (!text) return allowed.front();
-  if (std::find(allowed.begin(), allowed.end(), *text) == allowed.end()) throw Error(unknown_name("value of option '" + option + "':", *text, allowed));
+  if (std::find(allowed.begin(), allowed.end(), *text) == allowed.end())
+    throw Error(unknown_name("value of option '" + option + "':", *text, allowed));
   return *text;
 }
 
 void Options::finish(std::string_view encoding) const {
   for (const auto& [option, value] : given_)
-    if (std::find(known_.begin(), known_.end(), option) == known_.end()) throw Error(unknown_name("option of " + std::string(encoding), option, known_));
+    if (std::find(known_.begin(), known_.end(), option) == known_.end())
+      throw Error(unknown_name("option of " + std::string(encoding), option, known_));
 }
 
 }  // namespace darope

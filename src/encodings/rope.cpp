@@ -7,12 +7,22 @@ namespace darope {
 // Every band turns with the token's index (Eq. 1); scores see index differences.
 class RoPE final : public Encoding {
  public:
-  static constexpr Traits traits{.name = "rope", .summary = "every band turns with the token's index", .slow_bands = "fixed token index", .data_aware = "no",
-                                 .ktokens_per_second = 61.7, .learns = "nothing", .flash_attention = "yes", .cache = "rotated k, v"};
+  static constexpr Traits traits{.name = "rope",
+                                 .summary = "every band turns with the token's index",
+                                 .slow_bands = "fixed token index",
+                                 .data_aware = "no",
+                                 .ktokens_per_second = 61.7,
+                                 .learns = "nothing",
+                                 .flash_attention = "yes",
+                                 .cache = "rotated k, v"};
   RoPE(const LayerShape& shape, Options& options)
-      : Encoding(shape), base_(read_base(options)), theta_(frequencies(shape.head_dim, base_)), fast_(read_fast(options, theta_, shape.train_length)) {}
+      : Encoding(shape),
+        base_(read_base(options)),
+        theta_(frequencies(shape.head_dim, base_)),
+        fast_(read_fast(options, theta_, shape.train_length)) {}
 
-  std::tuple<Tensor, Tensor> encode(TensorList, const Tensor& q, const Tensor& k, const Tensor&, const Tensor& positions) const override {
+  std::tuple<Tensor, Tensor> encode(TensorList, const Tensor& q, const Tensor& k, const Tensor&,
+                                    const Tensor& positions) const override {
     return ops::rotate(q, k, positions, theta_, 1, shape_.half());
   }
   std::optional<int64_t> fast_bands() const override { return fast_; }

@@ -26,11 +26,14 @@ int64_t draw(const Tensor& logits, const Sampling& sampling, int64_t place) {
 
 }  // namespace
 
-void generate(Decoder& model, const std::vector<int64_t>& prompt, const Sampling& sampling, const std::function<bool(int64_t)>& emit) {
+void generate(Decoder& model, const std::vector<int64_t>& prompt, const Sampling& sampling,
+              const std::function<bool(int64_t)>& emit) {
   if (prompt.empty()) throw Error("the prompt is empty: give at least one token to begin from");
   const at::NoGradGuard no_grad;
   Cache cache{.capacity = int64_t(prompt.size()) + sampling.tokens};
-  const auto row = [&](const std::vector<int64_t>& tokens) { return at::tensor(tokens, at::kLong).unsqueeze(0).to(model.device()); };
+  const auto row = [&](const std::vector<int64_t>& tokens) {
+    return at::tensor(tokens, at::kLong).unsqueeze(0).to(model.device());
+  };
   Tensor logits = model.next(row(prompt), cache);
   for (int64_t i = 0; i < sampling.tokens; ++i) {
     const int64_t token = draw(logits[0], sampling, i);

@@ -25,15 +25,19 @@ std::vector<ScoreTable::Row> ScoreTable::rows() const {
   std::vector<Row> out;
   for (const auto& [key, s] : sums_) {
     const double mean = s.sum / double(s.count);
-    const double deviation = s.count > 1 ? std::sqrt(std::max(0.0, (s.squares - s.sum * mean) / double(s.count - 1))) : 0;
+    const double deviation =
+        s.count > 1 ? std::sqrt(std::max(0.0, (s.squares - s.sum * mean) / double(s.count - 1))) : 0;
     out.push_back({key.first, key.second, mean, deviation, s.count});
   }
   return out;
 }
 
 std::string ScoreTable::text() const {
-  std::string out = fmt::format("{:>8}  {:16} {:>10} {:>10} {:>9}\n", "length", "metric", "mean", "deviation", "examples");
-  for (const Row& row : rows()) out += fmt::format("{:>7}x  {:16} {:10.4f} {:10.4f} {:9}\n", row.x, row.metric, row.mean, row.deviation, row.examples);
+  std::string out =
+      fmt::format("{:>8}  {:16} {:>10} {:>10} {:>9}\n", "length", "metric", "mean", "deviation", "examples");
+  for (const Row& row : rows())
+    out += fmt::format("{:>7}x  {:16} {:10.4f} {:10.4f} {:9}\n", row.x, row.metric, row.mean, row.deviation,
+                       row.examples);
   return out;
 }
 

@@ -11,15 +11,15 @@ namespace darope {
 class ScoreTable {
  public:
   struct Row {
-    int64_t x;                    // length as a multiple of the training length
+    int64_t x;  // length as a multiple of the training length
     std::string metric;
     double mean, deviation;
     int64_t examples;
   };
   void add(int64_t x, std::string_view metric, double value);
-  void add_lines(const std::string& results);                  // of a results.jsonl
+  void add_lines(const std::string& results);  // of a results.jsonl
   std::vector<Row> rows() const;
-  std::string text() const;                                    // for people
+  std::string text() const;  // for people
 
  private:
   struct Sum {

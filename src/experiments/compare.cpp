@@ -36,24 +36,29 @@ void check_list(const char* key, const std::vector<std::string>& list) {
 // Whether runs that were found somewhere may stand beside those of a plan.
 class Belonging {
  public:
-  Belonging(const std::vector<RunConfig>& plan, const fs::path& place, std::string choose) : plan_(plan), place_(place), choose_(std::move(choose)) {
+  Belonging(const std::vector<RunConfig>& plan, const fs::path& place, std::string choose)
+      : plan_(plan), place_(place), choose_(std::move(choose)) {
     for (const RunConfig& run : plan)
-      if (const std::string name = dataset_name(run.data); ours_.emplace(name, &run).second) names_.push_back(name);
+      if (const std::string name = dataset_name(run.data); ours_.emplace(name, &run).second)
+        names_.push_back(name);
   }
 
   void check(const RunConfig& there, const fs::path& run, const std::string& data_order) const {
     const std::string dataset = dataset_name(there.data);
     const auto same = ours_.find(dataset);
     const RunConfig& first = plan_.front();
-    const bool other_task = same == ours_.end() && !there.data.task.empty() && !first.data.task.empty();     // one of a longer list
+    const bool other_task =
+        same == ours_.end() && !there.data.task.empty() && !first.data.task.empty();  // one of a longer list
     if (same == ours_.end() && !other_task)
-      throw Error(fmt::format("{} belongs to another comparison: it holds runs on {}, this one is on {}; choose another {}", place_.string(),
-                              dataset, fmt::join(names_, ", "), choose_));
+      throw Error(fmt::format(
+          "{} belongs to another comparison: it holds runs on {}, this one is on {}; choose another {}",
+          place_.string(), dataset, fmt::join(names_, ", "), choose_));
     RunConfig like = other_task ? first : *same->second;
-    like.data.task = there.data.task, like.model.encoding = there.model.encoding, like.seed = like.model.seed = there.seed;
+    like.data.task = there.data.task, like.model.encoding = there.model.encoding,
+    like.seed = like.model.seed = there.seed;
     if (const std::string changed = changes(there, like, {"model.seed"}); !changed.empty())
-      throw Error(fmt::format("{} belongs to another comparison (of {}, {}): choose another {}", place_.string(), run.filename().string(), changed,
-                              choose_));
+      throw Error(fmt::format("{} belongs to another comparison (of {}, {}): choose another {}",
+                              place_.string(), run.filename().string(), changed, choose_));
     check_same_data(run, data_order, like);
   }
 
@@ -61,7 +66,8 @@ class Belonging {
   const std::vector<RunConfig>& plan_;
   fs::path place_;
   std::string choose_;
-  std::map<std::string, const RunConfig*> ours_;   // one for each dataset: others differ in encoding and seed alone
+  std::map<std::string, const RunConfig*>
+      ours_;  // one for each dataset: others differ in encoding and seed alone
   std::vector<std::string> names_;
 };
 
@@ -73,8 +79,13 @@ std::vector<RunConfig> make_plan(const CompareConfig& config) {
   check_list("encodings", config.encodings);
   const bool file = !config.data.path.empty() || !config.data.root_dir.empty();
   if (file && !config.tasks.empty())
-    throw Error("tasks are given beside data.path or data.root_dir: compare on tasks, on a file or on a prepared dataset");
-  const std::vector<std::string> tasks = file ? std::vector<std::string>{""} : config.tasks.empty() && !config.data.task.empty() ? std::vector{config.data.task} : config.tasks;
+    throw Error(
+        "tasks are given beside data.path or data.root_dir: compare on tasks, on a file or on a prepared "
+        "dataset");
+  const std::vector<std::string> tasks = file ? std::vector<std::string>{""}
+                                         : config.tasks.empty() && !config.data.task.empty()
+                                             ? std::vector{config.data.task}
+                                             : config.tasks;
   if (!file) check_list("tasks", tasks);
   std::vector<RunConfig> plan;
   for (int64_t i = 0; i < config.seeds; ++i)
@@ -94,7 +105,9 @@ std::vector<RunConfig> make_plan(const CompareConfig& config) {
 void check_folder(const std::vector<RunConfig>& plan) {
   const fs::path runs = fs::path(plan.front().dump_dir).parent_path(), folder = runs.parent_path();
   for (fs::path part; const fs::path& each : runs)
-    if (part /= each; fs::exists(part) && !fs::is_directory(part)) throw Error(fmt::format("{} is a file where a folder is needed: choose another with --out", part.string()));
+    if (part /= each; fs::exists(part) && !fs::is_directory(part))
+      throw Error(
+          fmt::format("{} is a file where a folder is needed: choose another with --out", part.string()));
   const Belonging belonging(plan, folder, "folder with --out");
   for (const fs::path& run : runs_in(runs)) {
     RunConfig there;
@@ -104,7 +117,8 @@ void check_folder(const std::vector<RunConfig>& plan) {
   for (const RunConfig& run : plan) check_past(run, {});
 }
 
-void check_bundle(const std::vector<RunConfig>& plan, const std::vector<RunConfig>& share, const fs::path& bundle, bool taken) {
+void check_bundle(const std::vector<RunConfig>& plan, const std::vector<RunConfig>& share,
+                  const fs::path& bundle, bool taken) {
   check_writable(bundle);
   if (!fs::exists(bundle)) return;
   const Belonging belonging(plan, bundle, "file with --bundle");
@@ -117,8 +131,10 @@ void check_bundle(const std::vector<RunConfig>& plan, const std::vector<RunConfi
     const auto ours = folders.find(run.name);
     if (ours == folders.end()) return;
     if (is_finished(ours->second) ? read_file(ours->second / "run.json") != run.facts : !taken)
-      throw Error(fmt::format("{0} holds a run {1} that is not the one of {2}: take its runs with --from {0}, or choose another file with --bundle",
-                              bundle.string(), run.name, ours->second.string()));
+      throw Error(
+          fmt::format("{0} holds a run {1} that is not the one of {2}: take its runs with --from {0}, or "
+                      "choose another file with --bundle",
+                      bundle.string(), run.name, ours->second.string()));
   });
 }
 

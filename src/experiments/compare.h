@@ -6,7 +6,8 @@
 
 namespace darope {
 
-// One question: the same model, data and budget with each encoding. Everything but the lists below is shared by all runs.
+// One question: the same model, data and budget with each encoding. Everything but the lists below is shared
+// by all runs.
 struct CompareConfig : RunConfig {
   std::vector<std::string> tasks, encodings = {"nope", "rope", "hope", "pope", "cope", "darope"};
   int64_t seeds = 3, jobs = 0;
@@ -14,21 +15,23 @@ struct CompareConfig : RunConfig {
   void fields(auto&& visit) {
     visit("tasks", tasks, "synthetic tasks; empty where data.path or data.root_dir is given");
     visit("encodings", encodings, "with their options: rope:base=10000");
-    visit("seeds", seeds, "runs of each encoding; each has its own start and data order, the same for all encodings");
+    visit("seeds", seeds,
+          "runs of each encoding; each has its own start and data order, the same for all encodings");
     visit("jobs", jobs, "runs side by side; 0: one for each core with one thread each, on a GPU one");
     RunConfig::fields(visit);
   }
 };
 
-std::vector<RunConfig> make_plan(const CompareConfig& config);     // seeds x tasks x encodings
+std::vector<RunConfig> make_plan(const CompareConfig& config);  // seeds x tasks x encodings
 
-// An Error where the plan's folder belongs to another comparison. The runs in it say what it belongs to: each must have the plan's
-// settings and data; encodings, seeds and tasks may be others, and join the report.
+// An Error where the plan's folder belongs to another comparison. The runs in it say what it belongs to: each
+// must have the plan's settings and data; encodings, seeds and tasks may be others, and join the report.
 void check_folder(const std::vector<RunConfig>& plan);
 
-// Likewise for a bundle that the finished runs of a share are to join; where it holds other runs of their names, unless those are
-// `taken` before; and where nothing can be written.
-void check_bundle(const std::vector<RunConfig>& plan, const std::vector<RunConfig>& share, const std::filesystem::path& bundle, bool taken);
+// Likewise for a bundle that the finished runs of a share are to join; where it holds other runs of their
+// names, unless those are `taken` before; and where nothing can be written.
+void check_bundle(const std::vector<RunConfig>& plan, const std::vector<RunConfig>& share,
+                  const std::filesystem::path& bundle, bool taken);
 
 // One machine's part of a plan: every run whose place in it leaves the remainder `index`.
 struct Shard {
@@ -36,10 +39,13 @@ struct Shard {
 };
 std::vector<RunConfig> share_of(const std::vector<RunConfig>& plan, const Shard& shard);
 
-// The plan's runs that a bundle holds, and their folders in the plan; one of the same name with another config is an Error.
-std::map<std::string, std::filesystem::path> finished_in(const std::vector<RunConfig>& plan, const std::filesystem::path& bundle);
+// The plan's runs that a bundle holds, and their folders in the plan; one of the same name with another
+// config is an Error.
+std::map<std::string, std::filesystem::path> finished_in(const std::vector<RunConfig>& plan,
+                                                         const std::filesystem::path& bundle);
 
-// Puts them there. A folder that is there stays as it is, and nothing is written before all have been looked at.
+// Puts them there. A folder that is there stays as it is, and nothing is written before all have been looked
+// at.
 void take_finished(const std::vector<RunConfig>& plan, const std::filesystem::path& bundle);
 
 // How many runs go side by side, and with how many threads each.
@@ -48,12 +54,14 @@ struct Pace {
 };
 Pace pace_of(const CompareConfig& config);
 
-// What the plan would cost, measured with a few steps of each encoding in a scratch folder, on standard output. `finished` names
-// runs that need not be trained.
-void print_cost(const std::vector<RunConfig>& plan, const CompareConfig& config, const std::set<std::string>& finished);
+// What the plan would cost, measured with a few steps of each encoding in a scratch folder, on standard
+// output. `finished` names runs that need not be trained.
+void print_cost(const std::vector<RunConfig>& plan, const CompareConfig& config,
+                const std::set<std::string>& finished);
 
-// Trains what is not finished yet, in processes of their own under dump_dir/runs/. A run that diverges is kept as such; a run
-// that fails is an Error once the others are through; a signal, watched by the caller, stops and saves them all.
+// Trains what is not finished yet, in processes of their own under dump_dir/runs/. A run that diverges is
+// kept as such; a run that fails is an Error once the others are through; a signal, watched by the caller,
+// stops and saves them all.
 void run_plan(const std::vector<RunConfig>& plan, const CompareConfig& config);
 
 }  // namespace darope

@@ -44,17 +44,23 @@ void dry_run(const RunConfig& given) {
   watch_signals();
   TrainReport report;
   try {
-    report = train(model, *data.train, few, scratch.path(), {.on_step = [&](int64_t done) { timer.on_step(done); }});
+    report = train(model, *data.train, few, scratch.path(),
+                   {.on_step = [&](int64_t done) { timer.on_step(done); }});
   } catch (const Error& e) {
     throw stop_signal() ? Error("the trial was stopped", e.code()) : e;
   }
-  if (report.diverged) throw Error(fmt::format("the loss is not finite after {} steps: these settings would diverge", report.steps), kNonFinite);
+  if (report.diverged)
+    throw Error(
+        fmt::format("the loss is not finite after {} steps: these settings would diverge", report.steps),
+        kNonFinite);
   const double step = timer.a_step(), share = double(tokens) / double(tokens_before(*data.train, batches));
   fmt::print("parameters    {}\n", model.plan().parameters());
   fmt::print("encoding      {}\n", full.model.encoding);
   fmt::print("bands         {}\n", bands_of(model.plan(), full.model.head_dim() / 2));
-  fmt::print("memory        {:.0f} MB at most so far, on {}\n", double(peak_memory(device)) / 1e6, device_name(device));
-  fmt::print("tokens        {} in {} steps of {}{}\n", tokens, full.steps, share < 1 ? "at most " : "", tokens_before(*data.train, full.grad_acc_steps));
+  fmt::print("memory        {:.0f} MB at most so far, on {}\n", double(peak_memory(device)) / 1e6,
+             device_name(device));
+  fmt::print("tokens        {} in {} steps of {}{}\n", tokens, full.steps, share < 1 ? "at most " : "",
+             tokens_before(*data.train, full.grad_acc_steps));
   fmt::print("a step        {:.1f} ms\n", step * 1e3);
   fmt::print("estimated     {} for training\n", format_time(step * share * double(full.steps)));
 }

@@ -18,8 +18,8 @@
 #include "base/signals.h"
 #include "experiments/compare.h"
 #include "experiments/process.h"
-#include "train/checkpoint_dir.h"
 #include "runs/runs.h"
+#include "train/checkpoint_dir.h"
 
 namespace darope {
 namespace {
@@ -28,7 +28,8 @@ namespace {
 class Counters {
  public:
   explicit Counters(size_t count) : count_(count) {
-    void* memory = mmap(nullptr, count * sizeof(Counter), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    void* memory =
+        mmap(nullptr, count * sizeof(Counter), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) throw Error("no memory for the runs' progress", kFailed);
     data_ = new (memory) Counter[count]{};
   }
@@ -39,7 +40,8 @@ class Counters {
   using Counter = std::atomic<int64_t>;
   Counter& operator[](size_t i) { return data_[i]; }
   int64_t sum() const {
-    return std::accumulate(data_, data_ + count_, int64_t{0}, [](int64_t sum, const Counter& c) { return sum + c.load(); });
+    return std::accumulate(data_, data_ + count_, int64_t{0},
+                           [](int64_t sum, const Counter& c) { return sum + c.load(); });
   }
 
  private:
@@ -48,7 +50,9 @@ class Counters {
 };
 
 // Asked of a child: a process that has looked for GPUs cannot hand them on.
-bool has_gpu() { return wait_for(start_process([] { return at::hasCUDA() ? 1 : 0; })) == 1; }
+bool has_gpu() {
+  return wait_for(start_process([] { return at::hasCUDA() ? 1 : 0; })) == 1;
+}
 
 int run_into_log(const RunConfig& config, Counters::Counter& steps) {
   make_directories(config.dump_dir);
@@ -66,23 +70,29 @@ int64_t newest_step(const std::string& run) {
 
 class Pool {
  public:
-  Pool(const std::vector<RunConfig>& plan, int64_t jobs, int64_t threads) : plan_(plan), jobs_(jobs), threads_(threads), counters_(plan.size()) {
+  Pool(const std::vector<RunConfig>& plan, int64_t jobs, int64_t threads)
+      : plan_(plan), jobs_(jobs), threads_(threads), counters_(plan.size()) {
     for (size_t i = 0; i < plan.size(); ++i) {
-      if (is_finished(plan[i].dump_dir)) counters_[i] = plan[i].steps, ++finished_;
-      else counters_[i] = newest_step(plan[i].dump_dir), waiting_.push_back(i);
+      if (is_finished(plan[i].dump_dir))
+        counters_[i] = plan[i].steps, ++finished_;
+      else
+        counters_[i] = newest_step(plan[i].dump_dir), waiting_.push_back(i);
     }
   }
 
   void run() {
-    const int64_t total = std::accumulate(plan_.begin(), plan_.end(), int64_t{0}, [](int64_t sum, const RunConfig& c) { return sum + c.steps; });
+    const int64_t total = std::accumulate(plan_.begin(), plan_.end(), int64_t{0},
+                                          [](int64_t sum, const RunConfig& c) { return sum + c.steps; });
     Progress progress("comparing", total, counters_.sum());
     size_t next = 0;
     while (next < waiting_.size() || !running_.empty()) {
-      while (stop_signal() == 0 && next < waiting_.size() && int64_t(running_.size()) < jobs_) launch(waiting_[next++]);
+      while (stop_signal() == 0 && next < waiting_.size() && int64_t(running_.size()) < jobs_)
+        launch(waiting_[next++]);
       if (stop_signal() != 0 && running_.empty()) break;
       if (stop_signal() != 0 && !asked_) ask_all_to_stop();
       const bool changed = reap();
-      if (changed || progress.terminal()) progress.show(counters_.sum(), fmt::format("{} of {} runs  {}", finished_, plan_.size(), latest_));
+      if (changed || progress.terminal())
+        progress.show(counters_.sum(), fmt::format("{} of {} runs  {}", finished_, plan_.size(), latest_));
       if (!changed) usleep(50'000);
     }
   }
@@ -112,8 +122,11 @@ class Pool {
       if (is_finished(plan_[i].dump_dir)) {
         counters_[i] = plan_[i].steps;
         ++finished_;
-      } else if (stop_signal() == 0 || (code != kPreempted && code != kInterrupted)) {      // stopped by somebody else is not through either
-        failures_ += fmt::format("{}{} (see {}/log.txt)", failures_.empty() ? "" : ", ", plan_[i].name, plan_[i].dump_dir);
+      } else if (stop_signal() == 0 ||
+                 (code != kPreempted &&
+                  code != kInterrupted)) {  // stopped by somebody else is not through either
+        failures_ += fmt::format("{}{} (see {}/log.txt)", failures_.empty() ? "" : ", ", plan_[i].name,
+                                 plan_[i].dump_dir);
       }
       return true;
     }
@@ -135,8 +148,12 @@ class Pool {
 Pace pace_of(const CompareConfig& config) {
   if (config.jobs < 0) throw Error(fmt::format("jobs is {}: it must be at least 0", config.jobs));
   const bool gpu = config.device != "cpu" && has_gpu();
-  const int64_t cores = std::max<int64_t>(1, std::thread::hardware_concurrency()), jobs = config.jobs > 0 ? config.jobs : gpu ? 1 : cores;
-  // Runs that share a GPU prepare their batches on shares of the cores: threads beyond those wait for each other.
+  const int64_t cores = std::max<int64_t>(1, std::thread::hardware_concurrency()), jobs = config.jobs > 0
+                                                                                              ? config.jobs
+                                                                                          : gpu ? 1
+                                                                                                : cores;
+  // Runs that share a GPU prepare their batches on shares of the cores: threads beyond those wait for each
+  // other.
   return {jobs, config.threads > 0 ? config.threads : gpu ? std::max<int64_t>(1, cores / jobs) : 1};
 }
 

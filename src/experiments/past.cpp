@@ -19,38 +19,51 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What was left to the machine is said now, or the other way round; check_dtype() sees to it that the type of number stays.
-bool named(const Difference& d) { return (d.key == "device" || d.key == "dtype") && (d.before == "auto" || d.after == "auto"); }
+// What was left to the machine is said now, or the other way round; check_dtype() sees to it that the type of
+// number stays.
+bool named(const Difference& d) {
+  return (d.key == "device" || d.key == "dtype") && (d.before == "auto" || d.after == "auto");
+}
 
 bool always_may_change(const std::string& key) {
-  return key == "name" || key == "dump_dir" || key == "threads" || key == "graph" || key.starts_with("checkpoint.") ||
-         key.starts_with("logging.");
+  return key == "name" || key == "dump_dir" || key == "threads" || key == "graph" ||
+         key.starts_with("checkpoint.") || key.starts_with("logging.");
 }
 
 bool has_checkpoints(const fs::path& run) { return !list_checkpoints(run / "checkpoints").empty(); }
-bool begins_elsewhere(const RunConfig& config, const Resume& resume) { return !resume.from.empty() && !has_checkpoints(config.dump_dir); }
+bool begins_elsewhere(const RunConfig& config, const Resume& resume) {
+  return !resume.from.empty() && !has_checkpoints(config.dump_dir);
+}
 
 fs::path whole(const fs::path& path) {
   const fs::path out = fs::weakly_canonical(path);
-  return out.has_filename() ? out : out.parent_path();      // no slash at its end
+  return out.has_filename() ? out : out.parent_path();  // no slash at its end
 }
-fs::path run_of(const fs::path& checkpoint) { return whole(checkpoint).parent_path().parent_path(); }      // RUN/checkpoints/STEP
-std::string begun_from(const fs::path& checkpoint) { return fmt::format("begun from {}\n", whole(checkpoint).string()); }
+fs::path run_of(const fs::path& checkpoint) {
+  return whole(checkpoint).parent_path().parent_path();
+}  // RUN/checkpoints/STEP
+std::string begun_from(const fs::path& checkpoint) {
+  return fmt::format("begun from {}\n", whole(checkpoint).string());
+}
 
 // The folder that holds what the run goes on from.
-fs::path past_of(const RunConfig& config, const Resume& resume) { return begins_elsewhere(config, resume) ? run_of(resume.from) : fs::path(config.dump_dir); }
+fs::path past_of(const RunConfig& config, const Resume& resume) {
+  return begins_elsewhere(config, resume) ? run_of(resume.from) : fs::path(config.dump_dir);
+}
 
-std::string changes_of(const fs::path& run, const RunConfig& config, const std::vector<std::string>& may_change = {}) {
+std::string changes_of(const fs::path& run, const RunConfig& config,
+                       const std::vector<std::string>& may_change = {}) {
   const fs::path file = run / "config.yaml";
   return fs::exists(file) ? changes(read_file(file), file, config, may_change) : "";
 }
 
 std::string data_order(const RunConfig& config) {
-  static std::map<std::string, std::string> known;            // many runs of a comparison share their data
+  static std::map<std::string, std::string> known;  // many runs of a comparison share their data
   RunConfig only;
   only.data = config.data, only.seed = config.seed, only.steps = config.steps * config.grad_acc_steps;
   std::string& hash = known[to_canonical_json(only)];
-  if (hash.empty()) hash = data_hash(open_dataset(config.data, uint64_t(config.seed), only.steps), only.steps);
+  if (hash.empty())
+    hash = data_hash(open_dataset(config.data, uint64_t(config.seed), only.steps), only.steps);
   return hash;
 }
 
@@ -65,54 +78,78 @@ std::string data_order_of(const RunFiles& run) {
 std::string fact(const fs::path& run, const char* key) {
   for (const char* name : {"manifest.json", "run.json"})
     if (const fs::path file = run / name; fs::exists(file))
-      if (const Json facts = parse_json(read_file(file), file.string()); facts.contains(key)) return need<std::string>(facts, key, file.string());
+      if (const Json facts = parse_json(read_file(file), file.string()); facts.contains(key))
+        return need<std::string>(facts, key, file.string());
   return "";
 }
 
-std::string changes(const RunConfig& before, const RunConfig& now, const std::vector<std::string>& may_change) {
+std::string changes(const RunConfig& before, const RunConfig& now,
+                    const std::vector<std::string>& may_change) {
   const auto allowed = [&](const std::string& key) {
-    return always_may_change(key) || std::any_of(may_change.begin(), may_change.end(), [&](const std::string& each) { return key == each || key.starts_with(each + "."); });
+    return always_may_change(key) ||
+           std::any_of(may_change.begin(), may_change.end(),
+                       [&](const std::string& each) { return key == each || key.starts_with(each + "."); });
   };
   std::string changed;
   for (const Difference& d : differences(before, now))
-    if (!allowed(d.key) && !named(d)) changed += fmt::format("{}{} was {} and is now {}", changed.empty() ? "" : ", ", d.key, d.before, d.after);
+    if (!allowed(d.key) && !named(d))
+      changed +=
+          fmt::format("{}{} was {} and is now {}", changed.empty() ? "" : ", ", d.key, d.before, d.after);
   return changed;
 }
 
-std::string changes(const std::string& text, const fs::path& file, const RunConfig& config, const std::vector<std::string>& may_change) {
+std::string changes(const std::string& text, const fs::path& file, const RunConfig& config,
+                    const std::vector<std::string>& may_change) {
   RunConfig before;
   read_yaml(list_fields(before), text, file.string());
   return changes(before, config, may_change);
 }
 
-void check_same_config(const std::string& text, const fs::path& file, const RunConfig& config, const std::vector<std::string>& may_change) {
+void check_same_config(const std::string& text, const fs::path& file, const RunConfig& config,
+                       const std::vector<std::string>& may_change) {
   const std::string changed = changes(text, file, config, may_change);
   if (!changed.empty())
-    throw Error(fmt::format("{} belongs to another run ({}): choose another folder (dump_dir, or --out of compare); 'darope train' takes "
-                            "--allow-config-change=KEY", file.parent_path().string(), changed));
+    throw Error(
+        fmt::format("{} belongs to another run ({}): choose another folder (dump_dir, or --out of compare); "
+                    "'darope train' takes "
+                    "--allow-config-change=KEY",
+                    file.parent_path().string(), changed));
 }
 
 void check_past(const RunConfig& config, const Resume& resume) {
   const fs::path folder = config.dump_dir;
-  if (const fs::path file = folder / "config.yaml"; fs::exists(file)) check_same_config(read_file(file), file, config, resume.may_change);
+  if (const fs::path file = folder / "config.yaml"; fs::exists(file))
+    check_same_config(read_file(file), file, config, resume.may_change);
   if (is_finished(folder) && !has_checkpoints(folder) && !changes_of(folder, config).empty())
-    throw Error(fmt::format("{} is finished and holds no checkpoint to go on from with other settings: choose another dump_dir", folder.string()));
+    throw Error(fmt::format(
+        "{} is finished and holds no checkpoint to go on from with other settings: choose another dump_dir",
+        folder.string()));
   if (resume.from.empty()) return;
   if (has_checkpoints(folder)) {
     if (history(folder).starts_with(begun_from(resume.from))) return;
-    throw Error(fmt::format("--resume={}: {} has checkpoints of its own and was not begun from this one: choose another dump_dir", resume.from.string(), folder.string()));
+    throw Error(fmt::format(
+        "--resume={}: {} has checkpoints of its own and was not begun from this one: choose another dump_dir",
+        resume.from.string(), folder.string()));
   }
-  if (!fs::is_directory(resume.from)) throw Error(fmt::format("--resume={}: neither auto, must, never nor the folder of a checkpoint", resume.from.string()));
-  if (const auto problem = checkpoint_problem(resume.from, Verify::kHashes)) throw Error(fmt::format("--resume={}: {}", resume.from.string(), *problem));
-  if (const std::string changed = changes_of(run_of(resume.from), config, resume.may_change); !changed.empty())
-    throw Error(fmt::format("--resume={}: its run had other settings ({}): give the same, or allow a change with --allow-config-change=KEY", resume.from.string(), changed));
+  if (!fs::is_directory(resume.from))
+    throw Error(fmt::format("--resume={}: neither auto, must, never nor the folder of a checkpoint",
+                            resume.from.string()));
+  if (const auto problem = checkpoint_problem(resume.from, Verify::kHashes))
+    throw Error(fmt::format("--resume={}: {}", resume.from.string(), *problem));
+  if (const std::string changed = changes_of(run_of(resume.from), config, resume.may_change);
+      !changed.empty())
+    throw Error(
+        fmt::format("--resume={}: its run had other settings ({}): give the same, or allow a change with "
+                    "--allow-config-change=KEY",
+                    resume.from.string(), changed));
 }
 
 void check_dtype(const RunConfig& config, const Resume& resume, const std::string& dtype) {
   const fs::path run = past_of(config, resume);
   // `auto` may mean another type on another machine; a run goes on in the one it began with.
   if (const std::string before = fact(run, "dtype"); !before.empty() && before != dtype)
-    throw Error(fmt::format("{} was begun in {} and would go on in {} here: give dtype={}", run.string(), before, dtype, before));
+    throw Error(fmt::format("{} was begun in {} and would go on in {} here: give dtype={}", run.string(),
+                            before, dtype, before));
 }
 
 void check_data(const RunConfig& config, const Resume& resume) {
@@ -122,16 +159,21 @@ void check_data(const RunConfig& config, const Resume& resume) {
   RunConfig before;
   read_yaml(list_fields(before), read_file(file), file.string());
   for (const Difference& d : differences(before, config))
-    if (d.key.starts_with("data.")) return;                   // other data on purpose
+    if (d.key.starts_with("data.")) return;  // other data on purpose
   check_same_data(run, known, before);
 }
 
 void check_same_data(const fs::path& run, const std::string& known, const RunConfig& config) {
   if (!known.empty() && data_order(config) != known)
-    throw Error(fmt::format("the data are not what they were when {} was trained: put them back, or choose another folder (dump_dir, or --out of compare)", run.string()));
+    throw Error(
+        fmt::format("the data are not what they were when {} was trained: put them back, or choose another "
+                    "folder (dump_dir, or --out of compare)",
+                    run.string()));
 }
 
-bool is_finished_as(const RunConfig& config) { return is_finished(config.dump_dir) && changes_of(config.dump_dir, config).empty(); }
+bool is_finished_as(const RunConfig& config) {
+  return is_finished(config.dump_dir) && changes_of(config.dump_dir, config).empty();
+}
 
 std::string history(const fs::path& folder) {
   const fs::path file = folder / "history.txt";
@@ -143,7 +185,9 @@ void add_to_history(const RunConfig& config, const Resume& resume, int64_t step)
   const bool elsewhere = begins_elsewhere(config, resume);
   std::string lines = elsewhere ? begun_from(resume.from) : step == 0 ? "" : history(folder);
   const std::string changed = elsewhere || step > 0 ? changes_of(past_of(config, resume), config) : "";
-  if (const std::string line = fmt::format("at step {}: {}\n", step, changed); !changed.empty() && !lines.ends_with(line)) lines += line;
+  if (const std::string line = fmt::format("at step {}: {}\n", step, changed);
+      !changed.empty() && !lines.ends_with(line))
+    lines += line;
   if (lines != history(folder)) write_file(file, lines);
 }
 

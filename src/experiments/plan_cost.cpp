@@ -34,10 +34,12 @@ int64_t tested(const Dataset& data) {
   return sum;
 }
 
-// A few steps and examples in a process and a folder of their own. What tests cost is taken to grow with their tokens.
+// A few steps and examples in a process and a folder of their own. What tests cost is taken to grow with
+// their tokens.
 Cost measure(const RunConfig& whole, int64_t threads, const fs::path& folder) {
   RunConfig few = whole;
-  few.steps = StepTimer::kSteps, few.optim.warmup = 0, few.logging.freq = 1, few.threads = threads, few.dump_dir = folder.string();
+  few.steps = StepTimer::kSteps, few.optim.warmup = 0, few.logging.freq = 1, few.threads = threads,
+  few.dump_dir = folder.string();
   few.data = widest(whole.data);
   few.data.test_examples = std::min(whole.data.test_examples, kExamples), few.data.free_running = 0;
   const fs::path told = folder / "seconds.json";
@@ -49,12 +51,20 @@ Cost measure(const RunConfig& whole, int64_t threads, const fs::path& folder) {
     return code;
   });
   if (wait_for(child) != kDone)
-    throw Error(fmt::format("a trial of {} did not come to its end; 'darope train' with its settings says why", whole.name), kFailed);
-  const Json seconds = parse_json(read_file(told), "seconds.json"), facts = parse_json(read_file(folder / "run.json"), "run.json");
-  Cost cost{.step_seconds = seconds.at("step"), .parameters = facts.at("parameters"), .memory_bytes = facts.at("peak_memory_bytes")};
+    throw Error(
+        fmt::format("a trial of {} did not come to its end; 'darope train' with its settings says why",
+                    whole.name),
+        kFailed);
+  const Json seconds = parse_json(read_file(told), "seconds.json"),
+             facts = parse_json(read_file(folder / "run.json"), "run.json");
+  Cost cost{.step_seconds = seconds.at("step"),
+            .parameters = facts.at("parameters"),
+            .memory_bytes = facts.at("peak_memory_bytes")};
   const int64_t batches = whole.steps * whole.grad_acc_steps;
-  const Dataset data = open_dataset(whole.data, uint64_t(whole.seed), batches), wide = open_dataset(few.data, uint64_t(whole.seed), batches);
-  const double share = double(tokens_before(*data.train, batches)) / double(tokens_before(*wide.train, batches));
+  const Dataset data = open_dataset(whole.data, uint64_t(whole.seed), batches),
+                wide = open_dataset(few.data, uint64_t(whole.seed), batches);
+  const double share =
+      double(tokens_before(*data.train, batches)) / double(tokens_before(*wide.train, batches));
   cost.run_seconds = share * cost.step_seconds * double(whole.steps) +
                      seconds.at("test").get<double>() * double(tested(data)) / double(tested(wide));
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder))
@@ -64,17 +74,21 @@ Cost measure(const RunConfig& whole, int64_t threads, const fs::path& folder) {
 
 }  // namespace
 
-void print_cost(const std::vector<RunConfig>& plan, const CompareConfig& config, const std::set<std::string>& finished) {
+void print_cost(const std::vector<RunConfig>& plan, const CompareConfig& config,
+                const std::set<std::string>& finished) {
   const Pace pace = pace_of(config);
   const Scratch scratch;
   std::map<std::string, Cost> costs;
-  fmt::print("{:<24} {:>12} {:>10} {:>9} {:>10} {:>10}\n", "encoding", "parameters", "a step", "a run", "memory", "disk");
+  fmt::print("{:<24} {:>12} {:>10} {:>9} {:>10} {:>10}\n", "encoding", "parameters", "a step", "a run",
+             "memory", "disk");
   for (const std::string& encoding : config.encodings) {
-    const auto first = std::find_if(plan.begin(), plan.end(), [&](const RunConfig& run) { return run.model.encoding == encoding; });
-    if (first == plan.end()) continue;                      // another machine's share
+    const auto first = std::find_if(plan.begin(), plan.end(),
+                                    [&](const RunConfig& run) { return run.model.encoding == encoding; });
+    if (first == plan.end()) continue;  // another machine's share
     const Cost& c = costs[encoding] = measure(*first, pace.threads, scratch.path() / first->name);
-    fmt::print("{:<24} {:>12} {:>7.1f} ms {:>9} {:>7.0f} MB {:>7.1f} MB\n", encoding, c.parameters, 1e3 * c.step_seconds,
-               format_time(c.run_seconds), double(c.memory_bytes) / 1e6, double(c.disk_bytes) / 1e6);
+    fmt::print("{:<24} {:>12} {:>7.1f} ms {:>9} {:>7.0f} MB {:>7.1f} MB\n", encoding, c.parameters,
+               1e3 * c.step_seconds, format_time(c.run_seconds), double(c.memory_bytes) / 1e6,
+               double(c.disk_bytes) / 1e6);
   }
   double seconds = 0, longest = 0;
   int64_t disk = 0, memory = 0, left = 0;
@@ -84,11 +98,16 @@ void print_cost(const std::vector<RunConfig>& plan, const CompareConfig& config,
     ++left, seconds += c.run_seconds, disk += c.disk_bytes;
     longest = std::max(longest, c.run_seconds), memory = std::max(memory, c.memory_bytes);
   }
-  const bool more = std::any_of(plan.begin(), plan.end(), [](const RunConfig& run) { return !run.data.task.empty() && run.data.free_running > 0; });
-  fmt::print("\n{} runs, {} of them finished. The others take about {} with {} at a time, {:.0f} MB of memory and {:.0f} MB of disk "
-             "in {}{}.\n",
-             plan.size(), int64_t(plan.size()) - left, format_time(std::max(longest, seconds / double(pace.jobs))), pace.jobs,
-             double(memory * std::min(pace.jobs, std::max<int64_t>(left, 1))) / 1e6, double(disk) / 1e6, config.dump_dir, more ? ", beside what free-running answers take" : "");
+  const bool more = std::any_of(plan.begin(), plan.end(), [](const RunConfig& run) {
+    return !run.data.task.empty() && run.data.free_running > 0;
+  });
+  fmt::print(
+      "\n{} runs, {} of them finished. The others take about {} with {} at a time, {:.0f} MB of memory and "
+      "{:.0f} MB of disk "
+      "in {}{}.\n",
+      plan.size(), int64_t(plan.size()) - left, format_time(std::max(longest, seconds / double(pace.jobs))),
+      pace.jobs, double(memory * std::min(pace.jobs, std::max<int64_t>(left, 1))) / 1e6, double(disk) / 1e6,
+      config.dump_dir, more ? ", beside what free-running answers take" : "");
 }
 
 }  // namespace darope

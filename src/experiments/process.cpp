@@ -20,7 +20,7 @@ pid_t start_process(const std::function<int()>& work) {
   const pid_t parent = getpid(), child = fork();
   if (child < 0) throw Error("the system refuses another process", kFailed);
   if (child > 0) return child;
-  setpgid(0, 0);                                   // Ctrl-C reaches the parent, which asks each child once
+  setpgid(0, 0);  // Ctrl-C reaches the parent, which asks each child once
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   watch_signals();
   held.reset();
@@ -39,7 +39,8 @@ pid_t start_process(const std::function<int()>& work) {
 
 int wait_for(pid_t child) {
   int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
   return WIFEXITED(status) ? WEXITSTATUS(status) : kFailed;
 }
 

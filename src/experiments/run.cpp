@@ -2,8 +2,8 @@
 
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
-#include <fmt/format.h>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/file.h>
 #include <torch/version.h>
 
@@ -35,18 +35,25 @@ std::string manifest(const std::string& data_order, const std::string& dtype) {
   std::string arguments = read_file("/proc/self/cmdline");
   std::replace(arguments.begin(), arguments.end(), '\0', ' ');
   nlohmann::ordered_json environment = nlohmann::ordered_json::object();
-  for (const char* name : {"CUDA_VISIBLE_DEVICES", "OMP_NUM_THREADS", "CUBLAS_WORKSPACE_CONFIG", "SLURM_JOB_ID"})
+  for (const char* name :
+       {"CUDA_VISIBLE_DEVICES", "OMP_NUM_THREADS", "CUBLAS_WORKSPACE_CONFIG", "SLURM_JOB_ID"})
     if (const char* value = std::getenv(name)) environment[name] = value;
-  return nlohmann::ordered_json{{"commit", DAROPE_COMMIT}, {"build", DAROPE_BUILD}, {"torch", TORCH_VERSION}, {"cuda", cuda_versions()}, {"host", host_name()},
-                                {"machine", machine_name()}, {"arguments", arguments}, {"environment", environment}, {"data_order", data_order}, {"dtype", dtype}}
-             .dump(1) + "\n";
+  return nlohmann::ordered_json{{"commit", DAROPE_COMMIT},  {"build", DAROPE_BUILD},
+                                {"torch", TORCH_VERSION},   {"cuda", cuda_versions()},
+                                {"host", host_name()},      {"machine", machine_name()},
+                                {"arguments", arguments},   {"environment", environment},
+                                {"data_order", data_order}, {"dtype", dtype}}
+             .dump(1) +
+         "\n";
 }
 
 // Two processes in one folder would delete each other's half-written checkpoints.
 class FolderLock {
  public:
   explicit FolderLock(const fs::path& folder) : file_(folder / ".lock", O_RDWR | O_CREAT) {
-    if (::flock(file_.get(), LOCK_EX | LOCK_NB) != 0) throw Error(fmt::format("another process is training in {}: wait for it, or choose another dump_dir", folder.string()));
+    if (::flock(file_.get(), LOCK_EX | LOCK_NB) != 0)
+      throw Error(fmt::format("another process is training in {}: wait for it, or choose another dump_dir",
+                              folder.string()));
   }
 
  private:
@@ -58,20 +65,19 @@ std::string hash_without_encoding(RunConfig config) {
   const std::string past = history(config.dump_dir);
   config.model.encoding = config.name = config.dump_dir = "";
   config.seed = config.model.seed = config.threads = 0;
-  config.device = config.dtype = "auto";                  // the type of number stands beside it
+  config.device = config.dtype = "auto";  // the type of number stands beside it
   config.graph = true, config.checkpoint = {}, config.logging = {};
   return sha256(to_canonical_json(config) + past);
 }
 
 void write_scores(Decoder& model, const Dataset& data, const fs::path& file) {
   std::string lines;
-  evaluate(model, data, [&](const Score& s) {
-    lines += to_line(s);
-  });
+  evaluate(model, data, [&](const Score& s) { lines += to_line(s); });
   write_file(file, lines);
 }
 
-// The last weights are what a comparison is about; those of the lowest validation loss are scored beside them.
+// The last weights are what a comparison is about; those of the lowest validation loss are scored beside
+// them.
 void write_all_scores(Decoder& model, const Dataset& data, const fs::path& folder) {
   write_scores(model, data, folder / "results.jsonl");
   const std::optional<Checkpoint> best = newest_checkpoint(folder / "best");
@@ -82,26 +88,28 @@ void write_all_scores(Decoder& model, const Dataset& data, const fs::path& folde
   model.weights().flat().copy_(last);
 }
 
-nlohmann::ordered_json facts(const RunConfig& config, const Dataset& data, Decoder& model, const TrainReport& report) {
+nlohmann::ordered_json facts(const RunConfig& config, const Dataset& data, Decoder& model,
+                             const TrainReport& report) {
   nlohmann::ordered_json constants = nlohmann::ordered_json::object();
   for (const TestLength& test : data.tests) constants[std::to_string(test.multiple)] = test.best_constant;
   nlohmann::ordered_json json{{"schema", 1},
-          {"dataset", data.name},
-          {"family", data.family},
-          {"encoding", config.model.encoding},
-          {"seed", config.seed},
-          {"status", report.diverged ? "diverged" : "finished"},
-          {"steps", report.steps},
-          {"tokens", report.tokens},
-          {"parameters", model.plan().parameters()},
-          {"seconds", report.seconds},
-          {"tokens_per_second", double(report.tokens) / report.seconds},
-          {"peak_memory_bytes", peak_memory(model.device())},
-          {"config_without_encoding", hash_without_encoding(config)},
-          {"commit", DAROPE_COMMIT},
-          {"machine", device_name(model.device())},
-          {"torch", TORCH_VERSION}};
-  if (data.measure == Measure::accuracy) json.update({{"chance", data.chance}, {"true_chance", data.true_chance}, {"best_constant", constants}});
+                              {"dataset", data.name},
+                              {"family", data.family},
+                              {"encoding", config.model.encoding},
+                              {"seed", config.seed},
+                              {"status", report.diverged ? "diverged" : "finished"},
+                              {"steps", report.steps},
+                              {"tokens", report.tokens},
+                              {"parameters", model.plan().parameters()},
+                              {"seconds", report.seconds},
+                              {"tokens_per_second", double(report.tokens) / report.seconds},
+                              {"peak_memory_bytes", peak_memory(model.device())},
+                              {"config_without_encoding", hash_without_encoding(config)},
+                              {"commit", DAROPE_COMMIT},
+                              {"machine", device_name(model.device())},
+                              {"torch", TORCH_VERSION}};
+  if (data.measure == Measure::accuracy)
+    json.update({{"chance", data.chance}, {"true_chance", data.true_chance}, {"best_constant", constants}});
   return json;
 }
 
@@ -127,28 +135,31 @@ RunConfig resolve(RunConfig config) {
   const Dataset data = open_dataset(config.data, uint64_t(config.seed), config.steps * config.grad_acc_steps);
   if (config.model.vocab_size == 0) config.model.vocab_size = data.vocabulary;
   if (config.model.vocab_size < data.vocabulary)
-    throw Error(fmt::format("model.vocab_size is {}, but {} has ids up to {}", config.model.vocab_size, data.name, data.vocabulary - 1));
+    throw Error(fmt::format("model.vocab_size is {}, but {} has ids up to {}", config.model.vocab_size,
+                            data.name, data.vocabulary - 1));
   if (config.model.max_seqlen == 0) config.model.max_seqlen = config.data.seq_len;
   config.model.check();
   for (const std::string& encoding : config.model.layer_encodings())
     if (!find_encoding(encoding).traits.trains)
-      throw Error(fmt::format("{} is a change at evaluation and cannot be trained: train rope", base_name(encoding)));
-  const Plan plan(config.model);                          // says what is wrong with the model, without making it
+      throw Error(
+          fmt::format("{} is a change at evaluation and cannot be trained: train rope", base_name(encoding)));
+  const Plan plan(config.model);  // says what is wrong with the model, without making it
   return config;
 }
 
 int run(RunConfig given, const std::function<void(int64_t)>& on_step, const Resume& resume) {
   const RunConfig config = resolve(given);
-  check_past(config, resume);                             // refuses before anything is made
+  check_past(config, resume);  // refuses before anything is made
   check_data(config, resume);
   const fs::path folder = config.dump_dir;
   if (is_finished_as(config)) {
     fmt::print(stderr, "{} is finished already\n", folder.string());
-    return parse_json(read_file(folder / "run.json"), "run.json").at("status") == "finished" ? kDone : kNonFinite;
+    return parse_json(read_file(folder / "run.json"), "run.json").at("status") == "finished" ? kDone
+                                                                                             : kNonFinite;
   }
   make_directories(folder);
   const FolderLock lock(folder);
-  check_past(config, resume);                             // once more: until now, another process may have been at work here
+  check_past(config, resume);  // once more: until now, another process may have been at work here
 
   if (config.threads > 0) at::set_num_threads(int(config.threads));
   const int64_t batches = config.steps * config.grad_acc_steps;
@@ -163,7 +174,8 @@ int run(RunConfig given, const std::function<void(int64_t)>& on_step, const Resu
   TrainHooks hooks{.on_step = on_step, .begin_from = resume.from};
   hooks.on_begin = [&](int64_t step) {
     add_to_history(config, resume, step);
-    for (const char* of_another_end : {"run.json", "results.jsonl", "results-best.jsonl"}) fs::remove(folder / of_another_end);
+    for (const char* of_another_end : {"run.json", "results.jsonl", "results-best.jsonl"})
+      fs::remove(folder / of_another_end);
     write_file(folder / "base_config.yaml", to_yaml(given));
     write_file(folder / "config.yaml", to_yaml(config));
     write_file(folder / "manifest.json", manifest(order, dtype));

@@ -33,19 +33,20 @@ struct RunConfig : TrainConfig {
 
 // How a run goes on from an earlier one.
 struct Resume {
-  std::filesystem::path from = {};                      // a checkpoint to begin from where the run's folder has none
-  std::vector<std::string> may_change = {};             // settings, or groups of them, that need not be as they were
+  std::filesystem::path from = {};           // a checkpoint to begin from where the run's folder has none
+  std::vector<std::string> may_change = {};  // settings, or groups of them, that need not be as they were
 };
 
-// The config with what follows from the data filled in, everything checked that can be seen without its folder.
+// The config with what follows from the data filled in, everything checked that can be seen without its
+// folder.
 RunConfig resolve(RunConfig config);
 
-// Trains and evaluates in config.dump_dir: config.yaml, metrics.jsonl, train.log, tb/, checkpoints/, results.jsonl and, last, run.json.
-// A folder that is there already is continued if its config is the same, and left alone if it is finished under that config.
-// Returns the exit code: 0, or 4 for a run that diverged.
+// Trains and evaluates in config.dump_dir: config.yaml, metrics.jsonl, train.log, tb/, checkpoints/,
+// results.jsonl and, last, run.json. A folder that is there already is continued if its config is the same,
+// and left alone if it is finished under that config. Returns the exit code: 0, or 4 for a run that diverged.
 int run(RunConfig config, const std::function<void(int64_t)>& on_step = {}, const Resume& resume = {});
 
-at::Device find_device(const std::string& name);                              // cpu, cuda, auto
-at::ScalarType find_dtype(const std::string& name, at::Device device);        // fp32, bf16, auto
+at::Device find_device(const std::string& name);                        // cpu, cuda, auto
+at::ScalarType find_dtype(const std::string& name, at::Device device);  // fp32, bf16, auto
 
 }  // namespace darope

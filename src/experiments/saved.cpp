@@ -45,7 +45,8 @@ std::map<std::string, fs::path> finished_in(const std::vector<RunConfig>& plan, 
 }
 
 void take_finished(const std::vector<RunConfig>& plan, const fs::path& bundle) {
-  const std::map<std::string, fs::path> folders = finished_in(plan, bundle);        // a look at all before anything is written
+  const std::map<std::string, fs::path> folders =
+      finished_in(plan, bundle);  // a look at all before anything is written
   size_t taken = 0, there = 0, others = 0;
   read_bundle(bundle, [&](const RunFiles& run) {
     const auto found = folders.find(run.name);
@@ -54,7 +55,10 @@ void take_finished(const std::vector<RunConfig>& plan, const fs::path& bundle) {
     unpack(run, found->second);
     ++taken;
   });
-  fmt::print(stderr, "{}: {} finished runs taken, {} left out because their folders are here, {} of no use to this plan\n", bundle.string(), taken, there, others);
+  fmt::print(
+      stderr,
+      "{}: {} finished runs taken, {} left out because their folders are here, {} of no use to this plan\n",
+      bundle.string(), taken, there, others);
 }
 
 std::vector<RunConfig> share_of(const std::vector<RunConfig>& plan, const Shard& shard) {

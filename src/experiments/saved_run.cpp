@@ -18,20 +18,25 @@ Checkpoint find_checkpoint(const fs::path& folder, const Which& which) {
   const fs::path root = folder / (which.best ? "best" : "checkpoints");
   if (!which.step) {
     if (const std::optional<Checkpoint> newest = newest_checkpoint(root)) return *newest;
-    throw Error(fmt::format("{} has no checkpoint{}", root.string(), which.best ? "; only runs with validation.every keep their best one" : " yet: train it first"));
+    throw Error(fmt::format(
+        "{} has no checkpoint{}", root.string(),
+        which.best ? "; only runs with validation.every keep their best one" : " yet: train it first"));
   }
   std::string steps;
   for (const Checkpoint& each : list_checkpoints(root)) {
     if (each.step == *which.step) {
-      if (const auto problem = checkpoint_problem(each.folder, Verify::kHashes)) throw Error(fmt::format("{}: {}", each.folder.string(), *problem), kCheckFailed);
+      if (const auto problem = checkpoint_problem(each.folder, Verify::kHashes))
+        throw Error(fmt::format("{}: {}", each.folder.string(), *problem), kCheckFailed);
       return each;
     }
     steps += fmt::format("{}{}", steps.empty() ? "" : ", ", each.step);
   }
-  throw Error(fmt::format("{} has no checkpoint of step {}; it has {}", root.string(), *which.step, steps.empty() ? "none" : steps));
+  throw Error(fmt::format("{} has no checkpoint of step {}; it has {}", root.string(), *which.step,
+                          steps.empty() ? "none" : steps));
 }
 
-// What the encodings of a model learn, by name and shape: a model with others takes its weights if this is the same.
+// What the encodings of a model learn, by name and shape: a model with others takes its weights if this is
+// the same.
 std::vector<std::pair<std::string, std::vector<int64_t>>> learned(const DecoderConfig& model) {
   std::vector<std::pair<std::string, std::vector<int64_t>>> out;
   for (const Weight& weight : Plan(model).weights)
@@ -47,9 +52,11 @@ void change_encoding(DecoderConfig& model, const std::string& encoding, const fs
     std::vector<std::string_view> learn_nothing;
     for (const Spec& spec : encodings())
       if (spec.traits.learns == "nothing") learn_nothing.push_back(spec.traits.name);
-    throw Error(fmt::format("--encoding {} does not fit the weights of {}, trained with {}: encodings that learn nothing ({}) can stand in "
-                            "for each other, any other only for itself",
-                            encoding, folder.string(), model.encoding, fmt::join(learn_nothing, ", ")));
+    throw Error(
+        fmt::format("--encoding {} does not fit the weights of {}, trained with {}: encodings that learn "
+                    "nothing ({}) can stand in "
+                    "for each other, any other only for itself",
+                    encoding, folder.string(), model.encoding, fmt::join(learn_nothing, ", ")));
   }
   model = changed;
 }
@@ -72,7 +79,8 @@ SavedRun open_run(const fs::path& folder, const Which& which, const std::vector<
   const at::Device device = find_device(out.config.device);
   if (out.config.threads > 0) at::set_num_threads(int(out.config.threads));
   out.model = std::make_unique<Decoder>(out.config.model, device, find_dtype(out.config.dtype, device));
-  out.model->weights().read(SafetensorsFile(checkpoint.folder / "model.safetensors"), out.model->weights().flat());
+  out.model->weights().read(SafetensorsFile(checkpoint.folder / "model.safetensors"),
+                            out.model->weights().flat());
   out.model->refresh();
   return out;
 }

@@ -15,10 +15,11 @@ struct SavedRun {
 };
 
 struct Which {
-  std::optional<int64_t> step = std::nullopt;       // null: the newest
-  bool best = false;                                // that of the lowest validation loss
-  std::string encoding = "";                        // in place of the trained one, where the weights fit: yarn:factor=4 for rope
+  std::optional<int64_t> step = std::nullopt;  // null: the newest
+  bool best = false;                           // that of the lowest validation loss
+  std::string encoding = "";  // in place of the trained one, where the weights fit: yarn:factor=4 for rope
 };
-SavedRun open_run(const std::filesystem::path& folder, const Which& which, const std::vector<std::string>& overrides = {});
+SavedRun open_run(const std::filesystem::path& folder, const Which& which,
+                  const std::vector<std::string>& overrides = {});
 
 }  // namespace darope

@@ -12,7 +12,8 @@ inline DataConfig widest(DataConfig data) {
   return data;
 }
 
-// Seconds a step takes, in a trial of kSteps. The first ones choose kernels and, on a GPU, record the step: they do not count.
+// Seconds a step takes, in a trial of kSteps. The first ones choose kernels and, on a GPU, record the step:
+// they do not count.
 class StepTimer {
  public:
   static constexpr int64_t kSteps = 8;
@@ -23,7 +24,9 @@ class StepTimer {
  private:
   using Clock = std::chrono::steady_clock;
   static constexpr int64_t kUntimed = 5;
-  static double seconds(Clock::time_point from, Clock::time_point to) { return std::chrono::duration<double>(to - from).count(); }
+  static double seconds(Clock::time_point from, Clock::time_point to) {
+    return std::chrono::duration<double>(to - from).count();
+  }
   Clock::time_point from_, to_;
 };
 

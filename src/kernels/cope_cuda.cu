@@ -1,30 +1,36 @@
 #include "kernels/cope.h"
 #include "kernels/cuda.h"
 
-// One warp per row, from its last visible key to its first, 32 keys at a time, so that counts are sums of what was seen. Rows are
-// walked again instead of being kept: a count costs less than a place to keep it. All sums have a fixed order.
+// One warp per row, from its last visible key to its first, 32 keys at a time, so that counts are sums of
+// what was seen. Rows are walked again instead of being kept: a count costs less than a place to keep it. All
+// sums have a fixed order.
 namespace darope::kernels {
 namespace {
 
 constexpr int kWarps = 4;
 constexpr unsigned kAll = 0xFFFFFFFF;
 
-template <class C> __device__ C sum_over_warp(C x) {
+template <class C>
+__device__ C sum_over_warp(C x) {
   for (int offset = 16; offset > 0; offset /= 2) x += __shfl_xor_sync(kAll, x, offset);
   return x;
 }
-template <class C> __device__ C most_over_warp(C x) {
+template <class C>
+__device__ C most_over_warp(C x) {
   for (int offset = 16; offset > 0; offset /= 2) x = max(x, __shfl_xor_sync(kAll, x, offset));
   return x;
 }
-template <class C> __device__ C sum_from_here(C x) {            // over this lane and those above
+template <class C>
+__device__ C sum_from_here(C x) {  // over this lane and those above
   for (int offset = 1; offset < 32; offset *= 2) {
     const C above = __shfl_down_sync(kAll, x, offset);
     if (threadIdx.x + offset < 32) x += above;
   }
   return x;
 }
-template <class C> __device__ C sum_of_equals(C x, int key) {   // over this lane and those below it with its key; equal keys are neighbours
+template <class C>
+__device__ C
+sum_of_equals(C x, int key) {  // over this lane and those below it with its key; equal keys are neighbours
   for (int offset = 1; offset < 32; offset *= 2) {
     const C below = __shfl_up_sync(kAll, x, offset);
     const int other = __shfl_up_sync(kAll, key, offset);
@@ -33,22 +39,25 @@ template <class C> __device__ C sum_of_equals(C x, int key) {   // over this lan
   return x;
 }
 
-// Places fall from lane to lane, so that no two lanes add to one at a time, as long as sums are rounded to float behind their scan.
-// In double, gates next to 1 can make a sum's last bit rise again over a whole number.
+// Places fall from lane to lane, so that no two lanes add to one at a time, as long as sums are rounded to
+// float behind their scan. In double, gates next to 1 can make a sum's last bit rise again over a whole
+// number.
 __device__ inline void add(float& to, float x) { to += x; }
 __device__ inline void add(double& to, double x) { atomicAdd(&to, x); }
 
 // A key as its query sees it.
-template <class C> struct Seen {
+template <class C>
+struct Seen {
   int64_t key;
   bool visible, at_the_end;
-  C gate, logit, weight, slope;                                 // weight of place low + 1, and what a count adds to the logit
+  C gate, logit, weight, slope;  // weight of place low + 1, and what a count adds to the logit
   int low;
 };
 
 // visit(Seen) for every key, all lanes together; lanes behind the last key see one that is not visible.
-template <class C, class Visit> __device__ void walk(const CopeShape& rows, int64_t n, const C* content, const C* z, Visit&& visit) {
-  double counted = 0;                                           // a float's rounding of a count would be steep on z's slope
+template <class C, class Visit>
+__device__ void walk(const CopeShape& rows, int64_t n, const C* content, const C* z, Visit&& visit) {
+  double counted = 0;  // a float's rounding of a count would be steep on z's slope
   const C most = C(rows.places - 1), scale = C(rows.scale);
   for (int64_t first = (n - 1) / 32 * 32; first >= 0; first -= 32) {
     Seen<C> seen{.key = first + threadIdx.x};
@@ -68,7 +77,8 @@ template <class C, class Visit> __device__ void walk(const CopeShape& rows, int6
   }
 }
 
-template <class T> __global__ void cope_kernel(const Cope<T> p) {
+template <class T>
+__global__ void cope_kernel(const Cope<T> p) {
   using C = Compute<T>;
   const int64_t row = int64_t(blockIdx.x) * kWarps + threadIdx.y, keys = p.rows.keys;
   if (row >= p.rows.count) return;
@@ -81,7 +91,8 @@ template <class T> __global__ void cope_kernel(const Cope<T> p) {
     sum = sum * (top == higher ? C(1) : exp(top - higher)) + exp(seen.logit - higher);
     top = higher;
   });
-  const C highest = most_over_warp(top), whole = sum_over_warp(top == -INFINITY ? C(0) : sum * exp(top - highest));
+  const C highest = most_over_warp(top),
+          whole = sum_over_warp(top == -INFINITY ? C(0) : sum * exp(top - highest));
   if (threadIdx.x == 0) p.norm[row] = highest + log(whole);
   walk(p.rows, n, content, z, [&](const Seen<C>& seen) {
     if (seen.visible) store(p.weights[row * keys + seen.key], exp(seen.logit - highest) / whole);
@@ -89,8 +100,10 @@ template <class T> __global__ void cope_kernel(const Cope<T> p) {
   for (int64_t key = n + threadIdx.x; key < keys; key += 32) p.weights[row * keys + key] = T{};
 }
 
-// With dl_j = p_j (dp_j - sum p dp), as on the CPU (cope_simd.cpp); the sum over keys up to u is all of it less what follows u.
-template <class T> __global__ void cope_backward_kernel(const CopeBackward<T> p) {
+// With dl_j = p_j (dp_j - sum p dp), as on the CPU (cope_simd.cpp); the sum over keys up to u is all of it
+// less what follows u.
+template <class T>
+__global__ void cope_backward_kernel(const CopeBackward<T> p) {
   using C = Compute<T>;
   const int64_t row = int64_t(blockIdx.x) * kWarps + threadIdx.y, keys = p.rows.keys;
   if (row >= p.rows.count) return;
@@ -99,23 +112,27 @@ template <class T> __global__ void cope_backward_kernel(const CopeBackward<T> p)
   const T* const grads = p.weights_grad + row * keys;
   C* const dz = p.z_grad + row * p.rows.places;
   const C norm = p.norm[row];
-  C whole = 0, products = 0;                                    // the rounding of the norm left `whole` beside 1
+  C whole = 0, products = 0;  // the rounding of the norm left `whole` beside 1
   walk(p.rows, n, content, z, [&](const Seen<C>& seen) {
     if (!seen.visible) return;
     const C weight = exp(seen.logit - norm);
     whole += weight, products += weight * load(grads[seen.key]);
   });
   const C scale = 1 / sum_over_warp(whole), dot = scale * sum_over_warp(products);
-  const auto logit_grad = [&](const Seen<C>& seen) { return seen.visible ? scale * exp(seen.logit - norm) * (load(grads[seen.key]) - dot) : C(0); };
+  const auto logit_grad = [&](const Seen<C>& seen) {
+    return seen.visible ? scale * exp(seen.logit - norm) * (load(grads[seen.key]) - dot) : C(0);
+  };
   const auto count_grad = [](const Seen<C>& seen, C dl) { return seen.at_the_end ? C(0) : dl * seen.slope; };
 
   C total = 0;
   walk(p.rows, n, content, z, [&](const Seen<C>& seen) {
     const C dl = logit_grad(seen);
     total += count_grad(seen, dl);
-    const C low = sum_of_equals((1 - seen.weight) * dl, seen.low), high = sum_of_equals(seen.weight * dl, seen.low);
+    const C low = sum_of_equals((1 - seen.weight) * dl, seen.low),
+            high = sum_of_equals(seen.weight * dl, seen.low);
     const int next = __shfl_down_sync(kAll, seen.low, 1);
-    const bool last = threadIdx.x == 31 || next != seen.low;      // of its place among these 32 keys: it has the sums
+    const bool last =
+        threadIdx.x == 31 || next != seen.low;  // of its place among these 32 keys: it has the sums
     if (last) add(dz[seen.low], low);
     __syncwarp();
     if (last && seen.low + 1 < p.rows.places) add(dz[seen.low + 1], high);
@@ -127,7 +144,9 @@ template <class T> __global__ void cope_backward_kernel(const CopeBackward<T> p)
     const C dl = logit_grad(seen), own = count_grad(seen, dl), from_here = behind + sum_from_here(own);
     behind = __shfl_sync(kAll, from_here, 0);
     const C gate_grad = total - from_here + own;
-    if (seen.visible) store(p.content_grad[row * keys + seen.key], C(p.rows.scale) * (dl + gate_grad * seen.gate * (1 - seen.gate)));
+    if (seen.visible)
+      store(p.content_grad[row * keys + seen.key],
+            C(p.rows.scale) * (dl + gate_grad * seen.gate * (1 - seen.gate)));
   });
   for (int64_t key = n + threadIdx.x; key < keys; key += 32) p.content_grad[row * keys + key] = T{};
 }
@@ -136,17 +155,19 @@ dim3 blocks(const CopeShape& rows) { return unsigned((rows.count + kWarps - 1) /
 
 }  // namespace
 
-template <class T> void cope_cuda(const Cope<T>& p, void* stream) {
+template <class T>
+void cope_cuda(const Cope<T>& p, void* stream) {
   cope_kernel<T><<<blocks(p.rows), dim3(32, kWarps), 0, static_cast<cudaStream_t>(stream)>>>(p);
   check_launch("cope_weights");
 }
-template <class T> void cope_cuda(const CopeBackward<T>& p, void* stream) {
+template <class T>
+void cope_cuda(const CopeBackward<T>& p, void* stream) {
   cope_backward_kernel<T><<<blocks(p.rows), dim3(32, kWarps), 0, static_cast<cudaStream_t>(stream)>>>(p);
   check_launch("cope_weights_backward");
 }
 
-#define DAROPE_COPE(T)                                \
-  template void cope_cuda(const Cope<T>&, void*);     \
+#define DAROPE_COPE(T)                            \
+  template void cope_cuda(const Cope<T>&, void*); \
   template void cope_cuda(const CopeBackward<T>&, void*);
 DAROPE_COPE(double)
 DAROPE_COPE(float)

@@ -1,14 +1,15 @@
-#include "kernels/nll.h"
-
 #include <limits>
 
+#include "kernels/nll.h"
 #include "kernels/simd.h"
 
-// Compiled once per instruction set, each into a namespace of its own (DAROPE_ISA); cpu.cpp picks at run time.
+// Compiled once per instruction set, each into a namespace of its own (DAROPE_ISA); cpu.cpp picks at run
+// time.
 namespace darope::kernels {
 namespace {
 
-template <class T> void forward(const Nll<T>& p, int64_t first, int64_t last) {
+template <class T>
+void forward(const Nll<T>& p, int64_t first, int64_t last) {
   for (int64_t row = first; row < last; ++row) {
     const T* const logits = p.logits + row * p.width;
     T* const exponentials = p.exponentials + row * p.width;
@@ -22,7 +23,8 @@ template <class T> void forward(const Nll<T>& p, int64_t first, int64_t last) {
   }
 }
 
-template <class T> void backward(const NllBackward<T>& p, int64_t first, int64_t last) {
+template <class T>
+void backward(const NllBackward<T>& p, int64_t first, int64_t last) {
   for (int64_t row = first; row < last; ++row) {
     const T* const exponentials = p.exponentials + row * p.width;
     T* const grad = p.grad + row * p.width;
@@ -37,8 +39,8 @@ template <class T> void backward(const NllBackward<T>& p, int64_t first, int64_t
 
 namespace DAROPE_ISA {
 
-#define DAROPE_NLL(T)                                                                            \
-  void nll(const Nll<T>& p, int64_t first, int64_t last) { forward(p, first, last); }            \
+#define DAROPE_NLL(T)                                                                 \
+  void nll(const Nll<T>& p, int64_t first, int64_t last) { forward(p, first, last); } \
   void nll(const NllBackward<T>& p, int64_t first, int64_t last) { backward(p, first, last); }
 DAROPE_NLL(double)
 DAROPE_NLL(float)

@@ -3,8 +3,9 @@
 #include "kernels/cuda.h"
 #include "kernels/norm.h"
 
-// One warp per row. A lane owns the same `Vec` neighbouring columns of each of `Chunks` stretches in every row, so what the
-// weight's gradient sums over rows stays in its registers; blocks leave their sums in rows of weight_parts, in a fixed order.
+// One warp per row. A lane owns the same `Vec` neighbouring columns of each of `Chunks` stretches in every
+// row, so what the weight's gradient sums over rows stays in its registers; blocks leave their sums in rows
+// of weight_parts, in a fixed order.
 namespace darope::kernels {
 namespace {
 
@@ -15,7 +16,8 @@ __device__ float over_warp(float x) {
   return x;
 }
 
-template <class T, int Vec, int Chunks> struct Row {
+template <class T, int Vec, int Chunks>
+struct Row {
   float value[Chunks][Vec];
   __device__ void fetch(const T* row) {
     for (int c = 0; c < Chunks; ++c) {
@@ -30,24 +32,27 @@ template <class T, int Vec, int Chunks> struct Row {
       *reinterpret_cast<Pack<T, Vec>*>(row + (c * 32 + threadIdx.x) * Vec) = pack;
     }
   }
-  template <class F> __device__ void each(F&& f) {
+  template <class F>
+  __device__ void each(F&& f) {
     for (int c = 0; c < Chunks; ++c)
       for (int i = 0; i < Vec; ++i) f(value[c][i], c, i);
   }
 };
 
-template <class T, int Vec, int Chunks> __global__ void norm_kernel(const Norm<T> p) {
+template <class T, int Vec, int Chunks>
+__global__ void norm_kernel(const Norm<T> p) {
   using R = Row<T, Vec, Chunks>;
   R weight;
   weight.fetch(p.weight);
-  for (int64_t row = int64_t(blockIdx.x) * kWarps + threadIdx.y; row < p.rows; row += int64_t(gridDim.x) * kWarps) {
+  for (int64_t row = int64_t(blockIdx.x) * kWarps + threadIdx.y; row < p.rows;
+       row += int64_t(gridDim.x) * kWarps) {
     R x;
     x.fetch(p.x + row * p.width);
     if (p.delta) {
       R delta;
       delta.fetch(p.delta + row * p.width);
       x.each([&](float& v, int c, int i) {
-        T rounded;                                       // the norm is of the sum as it is kept
+        T rounded;  // the norm is of the sum as it is kept
         store(rounded, v + delta.value[c][i]);
         v = load(rounded);
       });
@@ -63,12 +68,14 @@ template <class T, int Vec, int Chunks> __global__ void norm_kernel(const Norm<T
 }
 
 // With s = scale: grad = s (g w) - x s^3 / D sum(g w x), beside what the sum itself receives.
-template <class T, int Vec, int Chunks> __global__ void norm_backward_kernel(const NormBackward<T> p) {
+template <class T, int Vec, int Chunks>
+__global__ void norm_backward_kernel(const NormBackward<T> p) {
   using R = Row<T, Vec, Chunks>;
   __shared__ float sums[Chunks * Vec * 32];
   R weight, weight_grad = {};
   weight.fetch(p.weight);
-  for (int64_t row = int64_t(blockIdx.x) * kWarps + threadIdx.y; row < p.rows; row += int64_t(gridDim.x) * kWarps) {
+  for (int64_t row = int64_t(blockIdx.x) * kWarps + threadIdx.y; row < p.rows;
+       row += int64_t(gridDim.x) * kWarps) {
     R x, g, kept = {};
     x.fetch(p.sum + row * p.width);
     g.fetch(p.grad_out + row * p.width);
@@ -84,7 +91,7 @@ template <class T, int Vec, int Chunks> __global__ void norm_backward_kernel(con
     g.each([&](float& v, int c, int i) { v = v * s - x.value[c][i] * pull + kept.value[c][i]; });
     g.put(p.grad + row * p.width);
   }
-  for (int warp = 0; warp < kWarps; ++warp) {            // one after another: the order of a sum is part of its result
+  for (int warp = 0; warp < kWarps; ++warp) {  // one after another: the order of a sum is part of its result
     if (int(threadIdx.y) == warp)
       weight_grad.each([&](float& v, int c, int i) {
         float& sum = sums[(c * 32 + threadIdx.x) * Vec + i];
@@ -92,22 +99,41 @@ template <class T, int Vec, int Chunks> __global__ void norm_backward_kernel(con
       });
     __syncthreads();
   }
-  for (int column = threadIdx.y * 32 + threadIdx.x; column < p.width; column += kWarps * 32) p.weight_parts[blockIdx.x * p.width + column] = sums[column];
+  for (int column = threadIdx.y * 32 + threadIdx.x; column < p.width; column += kWarps * 32)
+    p.weight_parts[blockIdx.x * p.width + column] = sums[column];
 }
 
 // run(Vec, Chunks) as types, for the widths that fit.
-template <class F> bool with_shape(int64_t width, F&& run) {
+template <class F>
+bool with_shape(int64_t width, F&& run) {
   const auto chunks = [&]<int vec>(std::integral_constant<int, vec> v) {
     switch (width % (32 * vec) ? 0 : width / (32 * vec)) {
-      case 1: run(v, std::integral_constant<int, 1>()); return true;
-      case 2: run(v, std::integral_constant<int, 2>()); return true;
-      case 3: run(v, std::integral_constant<int, 3>()); return true;
-      case 4: run(v, std::integral_constant<int, 4>()); return true;
-      case 5: run(v, std::integral_constant<int, 5>()); return true;
-      case 6: run(v, std::integral_constant<int, 6>()); return true;
-      case 7: run(v, std::integral_constant<int, 7>()); return true;
-      case 8: run(v, std::integral_constant<int, 8>()); return true;
-      default: return false;
+      case 1:
+        run(v, std::integral_constant<int, 1>());
+        return true;
+      case 2:
+        run(v, std::integral_constant<int, 2>());
+        return true;
+      case 3:
+        run(v, std::integral_constant<int, 3>());
+        return true;
+      case 4:
+        run(v, std::integral_constant<int, 4>());
+        return true;
+      case 5:
+        run(v, std::integral_constant<int, 5>());
+        return true;
+      case 6:
+        run(v, std::integral_constant<int, 6>());
+        return true;
+      case 7:
+        run(v, std::integral_constant<int, 7>());
+        return true;
+      case 8:
+        run(v, std::integral_constant<int, 8>());
+        return true;
+      default:
+        return false;
     }
   };
   return chunks(std::integral_constant<int, 8>()) || chunks(std::integral_constant<int, 2>());
@@ -121,15 +147,20 @@ bool norm_fits_cuda(int64_t width) {
 
 int64_t norm_parts(int64_t rows) { return std::clamp<int64_t>((rows + kWarps - 1) / kWarps, 1, 528); }
 
-template <class T> void norm_cuda(const Norm<T>& p, void* stream) {
+template <class T>
+void norm_cuda(const Norm<T>& p, void* stream) {
   const unsigned blocks = unsigned(std::min<int64_t>((p.rows + kWarps - 1) / kWarps, 132 * 16));
-  with_shape(p.width, [&](auto vec, auto chunks) { norm_kernel<T, vec(), chunks()><<<blocks, dim3(32, kWarps), 0, static_cast<cudaStream_t>(stream)>>>(p); });
+  with_shape(p.width, [&](auto vec, auto chunks) {
+    norm_kernel<T, vec(), chunks()><<<blocks, dim3(32, kWarps), 0, static_cast<cudaStream_t>(stream)>>>(p);
+  });
   check_launch("rms_norm");
 }
 
-template <class T> void norm_cuda(const NormBackward<T>& p, void* stream) {
+template <class T>
+void norm_cuda(const NormBackward<T>& p, void* stream) {
   with_shape(p.width, [&](auto vec, auto chunks) {
-    norm_backward_kernel<T, vec(), chunks()><<<unsigned(norm_parts(p.rows)), dim3(32, kWarps), 0, static_cast<cudaStream_t>(stream)>>>(p);
+    norm_backward_kernel<T, vec(), chunks()>
+        <<<unsigned(norm_parts(p.rows)), dim3(32, kWarps), 0, static_cast<cudaStream_t>(stream)>>>(p);
   });
   check_launch("rms_norm_backward");
 }

@@ -1,23 +1,26 @@
 #include "kernels/project.h"
 #include "kernels/simd.h"
 
-// The CPU's skinny products, a few tokens by a few heads in registers. Compiled once per instruction set, each into a
-// namespace of its own (DAROPE_ISA); cpu.cpp picks at run time.
+// The CPU's skinny products, a few tokens by a few heads in registers. Compiled once per instruction set,
+// each into a namespace of its own (DAROPE_ISA); cpu.cpp picks at run time.
 namespace darope::kernels {
 namespace {
 
-template <class T> inline const T* row(const Projection<T>& p, int64_t token) {
+template <class T>
+inline const T* row(const Projection<T>& p, int64_t token) {
   return p.x + token / p.tokens * p.batch + token % p.tokens * p.token;
 }
 
 // run(d, n) in whole vectors and then what is left; n is a constant for whole ones.
-template <class F> inline void in_vectors(int64_t width, F&& run) {
+template <class F>
+inline void in_vectors(int64_t width, F&& run) {
   int64_t d = 0;
   for (; d + kLanes <= width; d += kLanes) run(d, Number<kLanes>());
   if (d < width) run(d, width - d);
 }
 
-template <class T> void forward(const Projection<T>& p, Compute<T>* logit, int64_t first, int64_t last) {
+template <class T>
+void forward(const Projection<T>& p, Compute<T>* logit, int64_t first, int64_t last) {
   using C = Compute<T>;
   in_blocks<4>(first, last, [&]<int64_t tokens>(int64_t token, Number<tokens>) {
     const T* x[tokens];
@@ -34,12 +37,15 @@ template <class T> void forward(const Projection<T>& p, Compute<T>* logit, int64
         }
       });
       for (int64_t t = 0; t < tokens; ++t)
-        for (int64_t h = 0; h < heads; ++h) logit[(token + t) * p.heads + head + h] = sum<C>(sums[t * heads + h]);
+        for (int64_t h = 0; h < heads; ++h)
+          logit[(token + t) * p.heads + head + h] = sum<C>(sums[t * heads + h]);
     });
   });
 }
 
-template <class T> void backward(const Projection<T>& p, const Compute<T>* logit_grad, T* x_grad, Compute<T>* w_grad, int64_t first, int64_t last) {
+template <class T>
+void backward(const Projection<T>& p, const Compute<T>* logit_grad, T* x_grad, Compute<T>* w_grad,
+              int64_t first, int64_t last) {
   using C = Compute<T>;
   const bool past = p.bytes() >= kPastCaches;
   in_blocks<8>(first, last, [&]<int64_t tokens>(int64_t token, Number<tokens>) {
@@ -70,11 +76,14 @@ template <class T> void backward(const Projection<T>& p, const Compute<T>* logit
 
 namespace DAROPE_ISA {
 
-#define DAROPE_PROJECT(T)                                                                                                      \
-  void project(const Projection<T>& p, Compute<T>* logit, int64_t first, int64_t last) { forward(p, logit, first, last); }     \
-  void project_backward(const Projection<T>& p, const Compute<T>* logit_grad, T* x_grad, Compute<T>* w_grad, int64_t first, int64_t last) { \
-    backward(p, logit_grad, x_grad, w_grad, first, last);                                                                      \
-    finish_stores();                                                                                                           \
+#define DAROPE_PROJECT(T)                                                                                    \
+  void project(const Projection<T>& p, Compute<T>* logit, int64_t first, int64_t last) {                     \
+    forward(p, logit, first, last);                                                                          \
+  }                                                                                                          \
+  void project_backward(const Projection<T>& p, const Compute<T>* logit_grad, T* x_grad, Compute<T>* w_grad, \
+                        int64_t first, int64_t last) {                                                       \
+    backward(p, logit_grad, x_grad, w_grad, first, last);                                                    \
+    finish_stores();                                                                                         \
   }
 DAROPE_PROJECT(double)
 DAROPE_PROJECT(float)

@@ -2,9 +2,10 @@
 
 #include "kernels/cuda.h"
 
-// A group of threads owns one token, or a share of its key heads, their query heads included. Each thread owns `Width`
-// neighbouring bands for the whole launch: its frequencies stay in registers, and what depends on the token alone, the angles
-// of fast bands and the prior, is formed once for all heads. Bytes moved are q and k once in, once out.
+// A group of threads owns one token, or a share of its key heads, their query heads included. Each thread
+// owns `Width` neighbouring bands for the whole launch: its frequencies stay in registers, and what depends
+// on the token alone, the angles of fast bands and the prior, is formed once for all heads. Bytes moved are q
+// and k once in, once out.
 namespace darope::kernels {
 namespace {
 
@@ -12,15 +13,20 @@ __device__ double prior_of(double position, double length) {
   const double m = fmin(fmax(position + 0.5, 1e-6 * length), (1 - 1e-6) * length);
   return log(m / (length - m));
 }
-template <class C> __device__ C sigmoid(C x) { return 1 / (1 + exp(-x)); }
+template <class C>
+__device__ C sigmoid(C x) {
+  return 1 / (1 + exp(-x));
+}
 
 // Width pairs of channels of one head.
-template <class T, int Width> struct Pairs {
+template <class T, int Width>
+struct Pairs {
   T first[Width], second[Width];
 
   __device__ Pairs(const T* head, const Bands& b, int64_t band) {
     if (b.layout == Layout::half) {
-      const auto one = *reinterpret_cast<const Pack<T, Width>*>(head + band), two = *reinterpret_cast<const Pack<T, Width>*>(head + band + b.count);
+      const auto one = *reinterpret_cast<const Pack<T, Width>*>(head + band),
+                 two = *reinterpret_cast<const Pack<T, Width>*>(head + band + b.count);
       for (int i = 0; i < Width; ++i) first[i] = one.value[i], second[i] = two.value[i];
     } else if constexpr (Width == 1) {
       first[0] = head[2 * band], second[0] = head[2 * band + 1];
@@ -46,7 +52,8 @@ template <class T, int Width> struct Pairs {
 };
 
 // The bands of one thread: frequencies once per launch, fast bands once per token, slow ones once per head.
-template <class T, int Width> struct Turn {
+template <class T, int Width>
+struct Turn {
   using C = Compute<T>;
   double theta[Width];
   C length_theta[Width], sine[Width], cosine[Width];
@@ -57,7 +64,7 @@ template <class T, int Width> struct Turn {
   }
   __device__ void move_to(const Bands& b, double position) {
     for (int i = 0; i < Width; ++i) {
-      sine[i] = 0, cosine[i] = 1;                                   // slow bands stay where they are until they are aimed
+      sine[i] = 0, cosine[i] = 1;  // slow bands stay where they are until they are aimed
       if (band + i < b.fast) position_angle<T>(position * theta[i], sine[i], cosine[i]);
       sine[i] *= C(b.scale), cosine[i] *= C(b.scale);
     }
@@ -68,11 +75,13 @@ template <class T, int Width> struct Turn {
   }
 };
 
-template <class T> __device__ T* head_of(const Heads<T>& x, int64_t batch, int64_t token, int64_t head) {
+template <class T>
+__device__ T* head_of(const Heads<T>& x, int64_t batch, int64_t token, int64_t head) {
   return x.data + batch * x.batch + token * x.token + head * x.head;
 }
 
-template <class T, int Width> __device__ void rotate_head(Pairs<T, Width> x, T* out, const Bands& b, const Turn<T, Width>& turn) {
+template <class T, int Width>
+__device__ void rotate_head(Pairs<T, Width> x, T* out, const Bands& b, const Turn<T, Width>& turn) {
   using C = Compute<T>;
   for (int i = 0; i < Width; ++i) {
     const C first = load(x.first[i]), second = load(x.second[i]);
@@ -83,7 +92,8 @@ template <class T, int Width> __device__ void rotate_head(Pairs<T, Width> x, T* 
 }
 
 template <class T, int Width>
-__device__ void rotate_head_back(const Pairs<T, Width>& kept, Pairs<T, Width> g, T* out, const Bands& b, const Turn<T, Width>& turn, Compute<T>* angle_grad) {
+__device__ void rotate_head_back(const Pairs<T, Width>& kept, Pairs<T, Width> g, T* out, const Bands& b,
+                                 const Turn<T, Width>& turn, Compute<T>* angle_grad) {
   using C = Compute<T>;
   for (int i = 0; i < Width; ++i) {
     const C g1 = load(g.first[i]), g2 = load(g.second[i]);
@@ -95,26 +105,31 @@ __device__ void rotate_head_back(const Pairs<T, Width>& kept, Pairs<T, Width> g,
   g.put(out, b, turn.band);
 }
 
-// How threads share the work: `lanes` of them make a group, and `parts` groups share the key heads of one token.
+// How threads share the work: `lanes` of them make a group, and `parts` groups share the key heads of one
+// token.
 struct Split {
-  int lanes, groups, parts, items;                                  // groups in a block; items = tokens * parts
+  int lanes, groups, parts, items;  // groups in a block; items = tokens * parts
 };
 
-template <class T, int Width> __global__ void rotate_kernel(const __grid_constant__ Forward<T> p, Split split) {
+template <class T, int Width>
+__global__ void rotate_kernel(const __grid_constant__ Forward<T> p, Split split) {
   using C = Compute<T>;
   const Bands& b = p.bands;
   const int k_heads = int(b.k_heads), group_heads = int(b.q_heads / b.k_heads), tokens = int(b.tokens);
   const int shares = p.coordinate.per_band ? int(b.count - b.fast) : 1, lane = threadIdx.x % split.lanes;
   Turn<T, Width> turn(b, lane * Width);
-  for (int item = blockIdx.x * split.groups + threadIdx.x / split.lanes; item < split.items; item += gridDim.x * split.groups) {
-    const int token = item / split.parts, part = item % split.parts, batch = token / tokens, t = token % tokens;
+  for (int item = blockIdx.x * split.groups + threadIdx.x / split.lanes; item < split.items;
+       item += gridDim.x * split.groups) {
+    const int token = item / split.parts, part = item % split.parts, batch = token / tokens,
+              t = token % tokens;
     const int64_t place = batch * b.position_stride + t;
     C prior = 0;
     for (int h = part; h < k_heads; h += split.parts) {
       const int64_t g = int64_t(token) * k_heads + h;
       const C logit = p.coordinate.logit ? p.coordinate.logit[g] : C(0);
-      const Pairs<T, Width> query(head_of(p.q, batch, t, h * group_heads), b, turn.band), key(head_of(p.k, batch, t, h), b, turn.band);
-      if (h == part) {                                              // angles are formed while what they turn is on its way
+      const Pairs<T, Width> query(head_of(p.q, batch, t, h * group_heads), b, turn.band),
+          key(head_of(p.k, batch, t, h), b, turn.band);
+      if (h == part) {  // angles are formed while what they turn is on its way
         const double position = b.positions[place];
         turn.move_to(b, position);
         if (p.coordinate.prior) prior = C(prior_of(position, b.length));
@@ -128,7 +143,8 @@ template <class T, int Width> __global__ void rotate_kernel(const __grid_constan
             continue;
           }
           const int j = int(turn.band + i - b.fast), s = p.coordinate.per_band ? max(j, 0) : 0;
-          share[i] = sigmoid(logit + (p.coordinate.alpha ? p.coordinate.alpha[h * shares + s] * prior : C(0)));
+          share[i] =
+              sigmoid(logit + (p.coordinate.alpha ? p.coordinate.alpha[h * shares + s] * prior : C(0)));
           if (p.coordinate.per_band ? j >= 0 : lane == 0) p.coordinate.share[g * shares + s] = share[i];
         }
         turn.aim(b, share);
@@ -136,15 +152,18 @@ template <class T, int Width> __global__ void rotate_kernel(const __grid_constan
       rotate_head(query, head_of(p.q_out, batch, t, h * group_heads), b, turn);
       rotate_head(key, head_of(p.k_out, batch, t, h), b, turn);
       for (int q = h * group_heads + 1; q < (h + 1) * group_heads; ++q)
-        rotate_head(Pairs<T, Width>(head_of(p.q, batch, t, q), b, turn.band), head_of(p.q_out, batch, t, q), b, turn);
+        rotate_head(Pairs<T, Width>(head_of(p.q, batch, t, q), b, turn.band), head_of(p.q_out, batch, t, q),
+                    b, turn);
     }
   }
 }
 
 // The sum over a group's lanes, for its lane 0; always in the same order. All threads of the block take part.
-template <class C> __device__ C over_lanes(C sum, int lanes, int lane, C* partial) {
+template <class C>
+__device__ C over_lanes(C sum, int lanes, int lane, C* partial) {
   if (lanes <= 32 && (lanes & (lanes - 1)) == 0) {
-    for (int offset = lanes / 2; offset > 0; offset /= 2) sum += __shfl_down_sync(0xFFFFFFFF, sum, offset, lanes);
+    for (int offset = lanes / 2; offset > 0; offset /= 2)
+      sum += __shfl_down_sync(0xFFFFFFFF, sum, offset, lanes);
     return sum;
   }
   __syncthreads();
@@ -155,17 +174,22 @@ template <class C> __device__ C over_lanes(C sum, int lanes, int lane, C* partia
   return sum;
 }
 
-template <class T, int Width> __global__ void rotate_backward_kernel(const __grid_constant__ Backward<T> p, Split split) {
+template <class T, int Width>
+__global__ void rotate_backward_kernel(const __grid_constant__ Backward<T> p, Split split) {
   using C = Compute<T>;
   extern __shared__ double shared[];
   const Bands& b = p.bands;
   const int k_heads = int(b.k_heads), group_heads = int(b.q_heads / b.k_heads), tokens = int(b.tokens);
-  const int shares = p.coordinate.per_band ? int(b.count - b.fast) : 1, lane = threadIdx.x % split.lanes, local = threadIdx.x / split.lanes;
+  const int shares = p.coordinate.per_band ? int(b.count - b.fast) : 1, lane = threadIdx.x % split.lanes,
+            local = threadIdx.x / split.lanes;
   Turn<T, Width> turn(b, lane * Width);
   for (int first = blockIdx.x * split.groups; first < split.items; first += gridDim.x * split.groups) {
-    const int item = min(first + local, split.items - 1);          // a group behind the last one does that one's work again
-    const int token = item / split.parts, part = item % split.parts, batch = token / tokens, t = token % tokens;
-    for (int h = part; h < k_heads + part; h += split.parts) {      // as many rounds for every part, for they meet in over_lanes
+    const int item =
+        min(first + local, split.items - 1);  // a group behind the last one does that one's work again
+    const int token = item / split.parts, part = item % split.parts, batch = token / tokens,
+              t = token % tokens;
+    for (int h = part; h < k_heads + part;
+         h += split.parts) {  // as many rounds for every part, for they meet in over_lanes
       const bool real = h < k_heads && first + local < split.items;
       const int64_t g = int64_t(token) * k_heads + min(h, k_heads - 1);
       C sum = 0;
@@ -175,20 +199,28 @@ template <class T, int Width> __global__ void rotate_backward_kernel(const __gri
           const int j = int(turn.band + i - b.fast);
           share[i] = j < 0 ? C(0) : p.coordinate.share[g * shares + (p.coordinate.per_band ? j : 0)];
         }
-        const auto pairs = [&](const Heads<const T>& x, int head) { return Pairs<T, Width>(head_of(x, batch, t, head), b, turn.band); };
-        const Pairs<T, Width> query = pairs(p.q, h * group_heads), query_grad = pairs(p.q_grad_out, h * group_heads), key = pairs(p.k, h), key_grad = pairs(p.k_grad_out, h);
+        const auto pairs = [&](const Heads<const T>& x, int head) {
+          return Pairs<T, Width>(head_of(x, batch, t, head), b, turn.band);
+        };
+        const Pairs<T, Width> query = pairs(p.q, h * group_heads),
+                              query_grad = pairs(p.q_grad_out, h * group_heads), key = pairs(p.k, h),
+                              key_grad = pairs(p.k_grad_out, h);
         if (h == part) turn.move_to(b, b.positions[batch * b.position_stride + t]);
         turn.aim(b, share);
-        rotate_head_back(query, query_grad, head_of(p.q_grad, batch, t, h * group_heads), b, turn, angle_grad);
+        rotate_head_back(query, query_grad, head_of(p.q_grad, batch, t, h * group_heads), b, turn,
+                         angle_grad);
         for (int q = h * group_heads + 1; q < (h + 1) * group_heads; ++q)
-          rotate_head_back(pairs(p.q, q), pairs(p.q_grad_out, q), head_of(p.q_grad, batch, t, q), b, turn, angle_grad);
+          rotate_head_back(pairs(p.q, q), pairs(p.q_grad_out, q), head_of(p.q_grad, batch, t, q), b, turn,
+                           angle_grad);
         rotate_head_back(key, key_grad, head_of(p.k_grad, batch, t, h), b, turn, angle_grad);
         for (int i = 0; i < Width; ++i) {
           const int j = int(turn.band + i - b.fast);
           if (j < 0) continue;
           const C ds = angle_grad[i] * turn.length_theta[i] * share[i] * (1 - share[i]);
-          if (p.coordinate.per_band) p.logit_grad[g * shares + j] = ds;
-          else sum += ds;
+          if (p.coordinate.per_band)
+            p.logit_grad[g * shares + j] = ds;
+          else
+            sum += ds;
         }
       }
       if (p.coordinate.per_band) continue;
@@ -198,9 +230,11 @@ template <class T, int Width> __global__ void rotate_backward_kernel(const __gri
   }
 }
 
-template <class T> bool wide(const Heads<T>& x) {                   // may 4 bands be fetched at once?
+template <class T>
+bool wide(const Heads<T>& x) {  // may 4 bands be fetched at once?
   const int64_t unit = 16 / int64_t(sizeof(T)) > 8 ? 16 / int64_t(sizeof(T)) : 8;
-  return reinterpret_cast<uintptr_t>(x.data) % 16 == 0 && x.batch % unit == 0 && x.token % unit == 0 && x.head % unit == 0;
+  return reinterpret_cast<uintptr_t>(x.data) % 16 == 0 && x.batch % unit == 0 && x.token % unit == 0 &&
+         x.head % unit == 0;
 }
 
 struct Launch {
@@ -208,16 +242,23 @@ struct Launch {
   unsigned blocks, threads;
 };
 Launch launch_for(const Bands& b, int64_t width) {
-  constexpr int64_t enough = 132 * 2048;                           // threads that keep a large GPU busy: below that, heads go to several groups
-  const int64_t lanes = b.count / width, groups = std::max<int64_t>(1, 256 / lanes), tokens = b.batch * b.tokens;
-  const int64_t parts = std::clamp<int64_t>(enough / std::max<int64_t>(1, tokens * lanes), 1, b.k_heads), items = tokens * parts;
-  if (items > INT32_MAX / 2 || b.k_heads * b.count > INT32_MAX) throw std::runtime_error("rotate: more than 2^30 tokens in one call");
-  return {{int(lanes), int(groups), int(parts), int(items)}, unsigned(std::min<int64_t>((items + groups - 1) / groups, 132 * 32)), unsigned(groups * lanes)};
+  constexpr int64_t enough =
+      132 * 2048;  // threads that keep a large GPU busy: below that, heads go to several groups
+  const int64_t lanes = b.count / width, groups = std::max<int64_t>(1, 256 / lanes),
+                tokens = b.batch * b.tokens;
+  const int64_t parts = std::clamp<int64_t>(enough / std::max<int64_t>(1, tokens * lanes), 1, b.k_heads),
+                items = tokens * parts;
+  if (items > INT32_MAX / 2 || b.k_heads * b.count > INT32_MAX)
+    throw std::runtime_error("rotate: more than 2^30 tokens in one call");
+  return {{int(lanes), int(groups), int(parts), int(items)},
+          unsigned(std::min<int64_t>((items + groups - 1) / groups, 132 * 32)),
+          unsigned(groups * lanes)};
 }
 
 }  // namespace
 
-template <class T> void rotate_cuda(const Forward<T>& p, void* stream) {
+template <class T>
+void rotate_cuda(const Forward<T>& p, void* stream) {
   const bool four = p.bands.count % 4 == 0 && wide(p.q) && wide(p.k) && wide(p.q_out) && wide(p.k_out);
   const Launch launch = launch_for(p.bands, four ? 4 : 1);
   const auto kernel = four ? rotate_kernel<T, 4> : rotate_kernel<T, 1>;
@@ -225,11 +266,14 @@ template <class T> void rotate_cuda(const Forward<T>& p, void* stream) {
   check_launch("rotate");
 }
 
-template <class T> void rotate_cuda(const Backward<T>& p, void* stream) {
-  const bool four = p.bands.count % 4 == 0 && wide(p.q) && wide(p.k) && wide(p.q_grad_out) && wide(p.k_grad_out) && wide(p.q_grad) && wide(p.k_grad);
+template <class T>
+void rotate_cuda(const Backward<T>& p, void* stream) {
+  const bool four = p.bands.count % 4 == 0 && wide(p.q) && wide(p.k) && wide(p.q_grad_out) &&
+                    wide(p.k_grad_out) && wide(p.q_grad) && wide(p.k_grad);
   const Launch launch = launch_for(p.bands, four ? 4 : 1);
   const auto kernel = four ? rotate_backward_kernel<T, 4> : rotate_backward_kernel<T, 1>;
-  kernel<<<launch.blocks, launch.threads, launch.threads * sizeof(Compute<T>), static_cast<cudaStream_t>(stream)>>>(p, launch.split);
+  kernel<<<launch.blocks, launch.threads, launch.threads * sizeof(Compute<T>),
+           static_cast<cudaStream_t>(stream)>>>(p, launch.split);
   check_launch("rotate_backward");
 }
 

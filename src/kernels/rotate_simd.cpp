@@ -4,19 +4,21 @@
 
 #include "kernels/simd.h"
 
-// The CPU's rotation, sixteen bands of a head at a time. Compiled once per instruction set, each into a namespace of its own
-// (DAROPE_ISA); cpu.cpp picks at run time.
+// The CPU's rotation, sixteen bands of a head at a time. Compiled once per instruction set, each into a
+// namespace of its own (DAROPE_ISA); cpu.cpp picks at run time.
 namespace darope::kernels {
 namespace {
 
-// sin and cos of |x| <= 8 to about one float ulp: Taylor to degree 9 and 10 on [-pi/4, pi/4], without a branch.
+// sin and cos of |x| <= 8 to about one float ulp: Taylor to degree 9 and 10 on [-pi/4, pi/4], without a
+// branch.
 inline void sin_cos(const Floats& x, Floats& sine, Floats& cosine) {
   constexpr float half_pi = 0x1.921FB6p0f, half_pi_rest = -0x1.777A5Cp-25f;
   Ints k;
   const Floats quarter = nearest(x * float(2 / std::numbers::pi), k);
   const Floats y = (x - quarter * half_pi) - quarter * half_pi_rest, z = y * y;
   const Floats s = y + y * z * (-1.f / 6 + z * (1.f / 120 + z * (-1.f / 5040 + z * (1.f / 362880))));
-  const Floats c = 1 + z * (-.5f + z * (1.f / 24 + z * (-1.f / 720 + z * (1.f / 40320 + z * (-1.f / 3628800)))));
+  const Floats c =
+      1 + z * (-.5f + z * (1.f / 24 + z * (-1.f / 720 + z * (1.f / 40320 + z * (-1.f / 3628800)))));
   const Ints odd = -(k & 1);
   sine = Floats(Ints(odd ? c : s) ^ ((k & 2) << 30));
   cosine = Floats(Ints(odd ? s : c) ^ (((k + 1) & 2) << 30));
@@ -26,17 +28,21 @@ inline void sin_cos(const Vector<double>& x, Vector<double>& sine, Vector<double
 }
 
 // Angle m theta of a fast band, formed in double whatever the tensors are, and within (-pi, pi) for float.
-template <class C> inline C position_angle(double angle) {
+template <class C>
+inline C position_angle(double angle) {
   constexpr double turn = 2 * std::numbers::pi;
   return std::is_same_v<C, double> ? C(angle) : C(angle - turn * std::rint(angle / turn));
 }
 
-// What all tokens and heads share. Band j turns by angle[j] + share * factor[j]: one of the two terms is zero.
-template <class C> struct Turns {
-  alignas(64) C factor[kMaxBands + kLanes];                                  // L theta_j of slow bands; 0 for fast ones and behind the last
-  alignas(64) C angle[kMaxBands + kLanes];                                   // m theta_j of fast bands; 0 for slow ones
-  alignas(64) C cosine[kMaxBands + kLanes], sine[kMaxBands + kLanes];        // of `angle`, where a whole vector depends on it alone
-  int64_t tabled;                                                            // bands before this one do
+// What all tokens and heads share. Band j turns by angle[j] + share * factor[j]: one of the two terms is
+// zero.
+template <class C>
+struct Turns {
+  alignas(64) C factor[kMaxBands + kLanes];  // L theta_j of slow bands; 0 for fast ones and behind the last
+  alignas(64) C angle[kMaxBands + kLanes];   // m theta_j of fast bands; 0 for slow ones
+  alignas(64) C cosine[kMaxBands + kLanes],
+      sine[kMaxBands + kLanes];  // of `angle`, where a whole vector depends on it alone
+  int64_t tabled;                // bands before this one do
 
   Turns(const Bands& b, bool learned) : tabled(learned ? b.fast / kLanes * kLanes : b.count) {
     std::fill_n(factor, b.count + kLanes, C(0));
@@ -55,13 +61,17 @@ template <class C> struct Turns {
   }
 
   void at(int64_t j, const Vector<C>& share, Vector<C>& s, Vector<C>& c) const {
-    if (j < tabled) s = read(sine + j, kLanes), c = read(cosine + j, kLanes);
-    else sin_cos(read(angle + j, kLanes) + share * read(factor + j, kLanes), s, c);
+    if (j < tabled)
+      s = read(sine + j, kLanes), c = read(cosine + j, kLanes);
+    else
+      sin_cos(read(angle + j, kLanes) + share * read(factor + j, kLanes), s, c);
   }
 };
 
 // n pairs of channels, from band j of a head's `count`.
-template <Layout layout, class T> inline void load_pairs(const T* head, int64_t j, int64_t count, int64_t n, Vector<Compute<T>>& x, Vector<Compute<T>>& y) {
+template <Layout layout, class T>
+inline void load_pairs(const T* head, int64_t j, int64_t count, int64_t n, Vector<Compute<T>>& x,
+                       Vector<Compute<T>>& y) {
   if constexpr (layout == Layout::half) {
     x = load(head + j, n);
     y = load(head + count + j, n);
@@ -71,36 +81,49 @@ template <Layout layout, class T> inline void load_pairs(const T* head, int64_t 
     y = __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
   }
 }
-template <Layout layout, class T> inline void store_pairs(T* head, int64_t j, int64_t count, int64_t n, const Vector<Compute<T>>& x, const Vector<Compute<T>>& y, bool past) {
-  const auto put = [past](T* to, const Vector<Compute<T>>& v, int64_t m) { past ? store_past(to, v, m) : store(to, v, m); };
+template <Layout layout, class T>
+inline void store_pairs(T* head, int64_t j, int64_t count, int64_t n, const Vector<Compute<T>>& x,
+                        const Vector<Compute<T>>& y, bool past) {
+  const auto put = [past](T* to, const Vector<Compute<T>>& v, int64_t m) {
+    past ? store_past(to, v, m) : store(to, v, m);
+  };
   if constexpr (layout == Layout::half) {
     put(head + j, x, n);
     put(head + count + j, y, n);
   } else {
-    put(head + 2 * j, __builtin_shufflevector(x, y, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23), 2 * n);
-    put(head + 2 * j + kLanes, __builtin_shufflevector(x, y, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31), 2 * n - kLanes);
+    put(head + 2 * j, __builtin_shufflevector(x, y, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23),
+        2 * n);
+    put(head + 2 * j + kLanes,
+        __builtin_shufflevector(x, y, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31),
+        2 * n - kLanes);
   }
 }
 
-template <class T> inline T* at(const Heads<T>& x, int64_t batch, int64_t token, int64_t head) {
+template <class T>
+inline T* at(const Heads<T>& x, int64_t batch, int64_t token, int64_t head) {
   return x.data + batch * x.batch + token * x.token + head * x.head;
 }
 
 // The shares of one token's heads: [Hk], or [Hk, slow] when each band has its own.
-template <class C> void learn_shares(const Bands& b, const Coordinate<C>& c, int64_t token, C prior) {
+template <class C>
+void learn_shares(const Bands& b, const Coordinate<C>& c, int64_t token, C prior) {
   const int64_t shares = c.per_band ? b.count - b.fast : 1, all = b.k_heads * shares;
   C* share = c.share + token * all;
   for (int64_t i = 0; i < all; i += kLanes) {
     Vector<C> logit = {};
-    if (c.per_band) for (int64_t n = 0; n < std::min(kLanes, all - i); ++n) logit[n] = c.logit[token * b.k_heads + (i + n) / shares];
-    else logit = read(c.logit + token * b.k_heads + i, all - i);
+    if (c.per_band)
+      for (int64_t n = 0; n < std::min(kLanes, all - i); ++n)
+        logit[n] = c.logit[token * b.k_heads + (i + n) / shares];
+    else
+      logit = read(c.logit + token * b.k_heads + i, all - i);
     if (c.alpha) logit += prior * read(c.alpha + i, all - i);
     write(share + i, 1 / (1 + exponential(-logit)), all - i);
   }
 }
 
 // The share of sixteen bands of head h.
-template <class C> inline Vector<C> share_of(const Bands& b, const Coordinate<C>& c, int64_t token, int64_t h, int64_t j) {
+template <class C>
+inline Vector<C> share_of(const Bands& b, const Coordinate<C>& c, int64_t token, int64_t h, int64_t j) {
   if (!c.per_band) return Vector<C>{} + c.share[token * b.k_heads + h];
   Vector<C> out = {};
   const C* share = c.share + (token * b.k_heads + h) * (b.count - b.fast) - b.fast;
@@ -109,7 +132,8 @@ template <class C> inline Vector<C> share_of(const Bands& b, const Coordinate<C>
 }
 
 // `whole`: the bands fill their vectors, so that no load need ask how many are left.
-template <Layout layout, bool whole, class T> void forward(const Forward<T>& p, int64_t first, int64_t last) {
+template <Layout layout, bool whole, class T>
+void forward(const Forward<T>& p, int64_t first, int64_t last) {
   using C = Compute<T>;
   using V = Vector<C>;
   const Bands& b = p.bands;
@@ -132,13 +156,15 @@ template <Layout layout, bool whole, class T> void forward(const Forward<T>& p, 
           load_pairs<layout>(in, j, b.count, n, x, y);
           store_pairs<layout>(out, j, b.count, n, x * c - y * s, x * s + y * c, past);
         };
-        for (int64_t g = h * group; g < (h + 1) * group; ++g) rotate(at(p.q, batch, t, g), at(p.q_out, batch, t, g));
+        for (int64_t g = h * group; g < (h + 1) * group; ++g)
+          rotate(at(p.q, batch, t, g), at(p.q_out, batch, t, g));
         rotate(at(p.k, batch, t, h), at(p.k_out, batch, t, h));
       }
   }
 }
 
-template <Layout layout, bool whole, class T> void backward(const Backward<T>& p, int64_t first, int64_t last) {
+template <Layout layout, bool whole, class T>
+void backward(const Backward<T>& p, int64_t first, int64_t last) {
   using C = Compute<T>;
   using V = Vector<C>;
   const Bands& b = p.bands;
@@ -149,7 +175,7 @@ template <Layout layout, bool whole, class T> void backward(const Backward<T>& p
     const int64_t batch = token / b.tokens, t = token % b.tokens;
     turns.move_to(b, b.positions[batch * b.position_stride + t]);
     for (int64_t h = 0; h < b.k_heads; ++h) {
-      V total = {};                                                          // d loss / d angle * d angle / d share
+      V total = {};  // d loss / d angle * d angle / d share
       for (int64_t j = 0; j < b.count; j += kLanes) {
         const int64_t n = whole ? kLanes : b.count - j;
         V s, c, turn = {};
@@ -160,7 +186,7 @@ template <Layout layout, bool whole, class T> void backward(const Backward<T>& p
           load_pairs<layout>(grad, j, b.count, n, g1, g2);
           const V d1 = g1 * c + g2 * s, d2 = g2 * c - g1 * s;
           store_pairs<layout>(out, j, b.count, n, d1, d2, past);
-          if (j < turns.tabled) return;                                      // fast bands learn nothing
+          if (j < turns.tabled) return;  // fast bands learn nothing
           load_pairs<layout>(in, j, b.count, n, x, y);
           turn += x * d2 - y * d1;
         };
@@ -183,24 +209,29 @@ template <Layout layout, bool whole, class T> void backward(const Backward<T>& p
 }
 
 // run(layout, whole) with both as types.
-template <class F> void with_shape(const Bands& b, F&& run) {
-  const auto with_layout = [&](auto layout) { b.count % kLanes ? run(layout, std::false_type()) : run(layout, std::true_type()); };
-  if (b.layout == Layout::half) with_layout(std::integral_constant<Layout, Layout::half>());
-  else with_layout(std::integral_constant<Layout, Layout::interleaved>());
+template <class F>
+void with_shape(const Bands& b, F&& run) {
+  const auto with_layout = [&](auto layout) {
+    b.count % kLanes ? run(layout, std::false_type()) : run(layout, std::true_type());
+  };
+  if (b.layout == Layout::half)
+    with_layout(std::integral_constant<Layout, Layout::half>());
+  else
+    with_layout(std::integral_constant<Layout, Layout::interleaved>());
 }
 
 }  // namespace
 
 namespace DAROPE_ISA {
 
-#define DAROPE_ROTATE(T)                                                                                                            \
-  void rotate(const Forward<T>& p, int64_t first, int64_t last) {                                                                   \
-    with_shape(p.bands, [&](auto layout, auto whole) { forward<layout(), whole()>(p, first, last); });                              \
-    finish_stores();                                                                                                                \
-  }                                                                                                                                 \
-  void rotate(const Backward<T>& p, int64_t first, int64_t last) {                                                                  \
-    with_shape(p.bands, [&](auto layout, auto whole) { backward<layout(), whole()>(p, first, last); });                             \
-    finish_stores();                                                                                                                \
+#define DAROPE_ROTATE(T)                                                                                \
+  void rotate(const Forward<T>& p, int64_t first, int64_t last) {                                       \
+    with_shape(p.bands, [&](auto layout, auto whole) { forward<layout(), whole()>(p, first, last); });  \
+    finish_stores();                                                                                    \
+  }                                                                                                     \
+  void rotate(const Backward<T>& p, int64_t first, int64_t last) {                                      \
+    with_shape(p.bands, [&](auto layout, auto whole) { backward<layout(), whole()>(p, first, last); }); \
+    finish_stores();                                                                                    \
   }
 DAROPE_ROTATE(double)
 DAROPE_ROTATE(float)

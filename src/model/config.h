@@ -8,8 +8,8 @@
 namespace darope {
 
 // A decoder-only Transformer in one of two block styles. Names follow Lingua's configs.
-//   lingua   RMSNorm, SwiGLU of hidden_multiple * ceil(floor(8 dim / 3) / hidden_multiple), every tensor decays
-//   nanogpt  RMSNorm, GELU of 4 dim, tensors of two or more dimensions decay
+//   lingua   RMSNorm, SwiGLU of hidden_multiple * ceil(floor(8 dim / 3) / hidden_multiple), every tensor
+//   decays nanogpt  RMSNorm, GELU of 4 dim, tensors of two or more dimensions decay
 struct DecoderConfig {
   std::string style = "lingua";
   int64_t dim = 256, n_layers = 4, n_heads = 4;
@@ -33,9 +33,13 @@ struct DecoderConfig {
     visit("n_kv_heads", n_kv_heads, "key and value heads; null: as many as query heads");
     visit("vocab_size", vocab_size, "token ids; 0: as many as the data has");
     visit("max_seqlen", max_seqlen, "L, the training length an encoding may depend on; 0: data.seq_len");
-    visit("encoding", encoding, "positional encoding with its options, rope:base=10000; one for each layer where they stand apart by ';'");
+    visit("encoding", encoding,
+          "positional encoding with its options, rope:base=10000; one for each layer where they stand apart "
+          "by ';'");
     visit("base", base, "rotary base of encodings that name none; null: their own default");
-    visit("init", init, "fan_in: deviation 1/sqrt of the inputs, cut at three; gpt2: 0.02, residual ones less; empty: the style's own");
+    visit("init", init,
+          "fan_in: deviation 1/sqrt of the inputs, cut at three; gpt2: 0.02, residual ones less; empty: the "
+          "style's own");
     visit("tied", tied, "one matrix for embedding and output");
     visit("dropout", dropout, "share of activations dropped in training");
     visit("hidden_multiple", hidden_multiple, "SwiGLU's width is rounded up to this");
@@ -47,9 +51,9 @@ struct DecoderConfig {
   int64_t head_dim() const { return dim / n_heads; }
   bool lingua() const { return style == "lingua"; }
   std::string init_kind() const { return !init.empty() ? init : lingua() ? "fan_in" : "gpt2"; }
-  int64_t hidden() const;                                       // of the feed-forward part
-  std::vector<std::string> layer_encodings() const;             // one for each layer
-  void check() const;                                           // an Error for what makes no sense
+  int64_t hidden() const;                            // of the feed-forward part
+  std::vector<std::string> layer_encodings() const;  // one for each layer
+  void check() const;                                // an Error for what makes no sense
 };
 
 }  // namespace darope

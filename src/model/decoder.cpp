@@ -18,7 +18,8 @@ namespace {
 
 // The keys or values of all tokens so far: `more` goes in behind those the cache has.
 Tensor append(std::vector<Tensor>& kept, size_t layer, const Tensor& more, const Cache& cache) {
-  if (kept.size() <= layer) kept.push_back(at::empty({more.size(0), cache.capacity, more.size(2), more.size(3)}, more.options()));
+  if (kept.size() <= layer)
+    kept.push_back(at::empty({more.size(0), cache.capacity, more.size(2), more.size(3)}, more.options()));
   kept[layer].narrow(1, cache.length, more.size(1)).copy_(more);
   return kept[layer].narrow(1, 0, cache.length + more.size(1));
 }
@@ -26,7 +27,9 @@ Tensor append(std::vector<Tensor>& kept, size_t layer, const Tensor& more, const
 }  // namespace
 
 Decoder::Decoder(const DecoderConfig& config, at::Device device, at::ScalarType compute)
-    : config_(config), plan_(config), weights_(plan_, at::TensorOptions().device(device).dtype(compute), config.seed) {}
+    : config_(config),
+      plan_(config),
+      weights_(plan_, at::TensorOptions().device(device).dtype(compute), config.seed) {}
 
 Tensor Decoder::dropped(const Tensor& x, bool training) const {
   return training && config_.dropout > 0 ? at::dropout(x, config_.dropout, true) : x;
@@ -38,7 +41,8 @@ std::vector<Tensor> Decoder::learned(const Plan::Layer& layer) const {
   return out;
 }
 
-Tensor Decoder::attention(const Plan::Layer& layer, const Tensor& x, const Tensor& positions, bool training, Cache* cache) const {
+Tensor Decoder::attention(const Plan::Layer& layer, const Tensor& x, const Tensor& positions, bool training,
+                          Cache* cache) const {
   const int64_t heads = config_.n_heads, kv = config_.kv_heads();
   const Tensor qkv = product(x, w(layer.qkv)).unflatten(-1, {heads + 2 * kv, config_.head_dim()});
   const std::vector<Tensor> parts = qkv.split_with_sizes({heads, kv, kv}, 2);
@@ -54,10 +58,12 @@ Tensor Decoder::attention(const Plan::Layer& layer, const Tensor& x, const Tenso
 }
 
 Tensor Decoder::mlp(const Plan::Layer& layer, const Tensor& x) const {
-  return config_.lingua() ? swiglu_mlp(x, w(layer.up), w(layer.down)) : gelu_mlp(x, w(layer.up), w(layer.down));
+  return config_.lingua() ? swiglu_mlp(x, w(layer.up), w(layer.down))
+                          : gelu_mlp(x, w(layer.up), w(layer.down));
 }
 
-Tensor Decoder::hidden(const Tensor& tokens, const Tensor& rows, bool training, Cache* cache, const Watch& watch) const {
+Tensor Decoder::hidden(const Tensor& tokens, const Tensor& rows, bool training, Cache* cache,
+                       const Watch& watch) const {
   const int64_t first = cache ? cache->length : 0;
   const Tensor positions = at::arange(first, first + tokens.size(1), tokens.options().dtype(at::kDouble));
   Tensor x = dropped(embed(w(plan_.embedding), tokens), training);
@@ -71,7 +77,7 @@ Tensor Decoder::hidden(const Tensor& tokens, const Tensor& rows, bool training, 
     const bool last = i + 1 == plan_.layers.size();
     if (watch) watch(layer, normed, positions);
     Tensor mixed = attention(layer, normed, positions, training, cache);
-    if (last) {                                            // from here on every row goes its own way, and only some are asked for
+    if (last) {  // from here on every row goes its own way, and only some are asked for
       mixed = mixed.flatten(0, 1), x = x.flatten(0, 1);
       if (rows.defined()) mixed = mixed.index_select(0, rows), x = x.index_select(0, rows);
     }
@@ -86,10 +92,15 @@ Tensor Decoder::logits(const Tensor& hidden) const {
   return product(hidden, w(plan_.head)).to(weights_.flat().scalar_type());
 }
 
-Tensor Decoder::nll(const Batch& batch) const { return at::cross_entropy_loss(logits(hidden(batch.tokens, batch.rows)), batch.targets, {}, at::Reduction::None); }
+Tensor Decoder::nll(const Batch& batch) const {
+  return at::cross_entropy_loss(logits(hidden(batch.tokens, batch.rows)), batch.targets, {},
+                                at::Reduction::None);
+}
 
 Tensor Decoder::next(const Tensor& tokens, Cache& cache) const {
-  if (cache.length + tokens.size(1) > cache.capacity) throw Error(fmt::format("the cache holds {} tokens; {} were to follow {}", cache.capacity, tokens.size(1), cache.length));
+  if (cache.length + tokens.size(1) > cache.capacity)
+    throw Error(fmt::format("the cache holds {} tokens; {} were to follow {}", cache.capacity, tokens.size(1),
+                            cache.length));
   const Tensor last = at::arange(1, tokens.size(0) + 1, tokens.options()) * tokens.size(1) - 1;
   return logits(hidden(tokens, last, false, &cache));
 }
@@ -102,6 +113,8 @@ std::vector<Tensor> Decoder::coordinates(const Tensor& tokens) const {
   return out;
 }
 
-Tensor Decoder::loss(const Batch& batch) const { return weighted_nll(logits(hidden(batch.tokens, batch.rows, true)), batch.targets, batch.weight); }
+Tensor Decoder::loss(const Batch& batch) const {
+  return weighted_nll(logits(hidden(batch.tokens, batch.rows, true)), batch.targets, batch.weight);
+}
 
 }  // namespace darope

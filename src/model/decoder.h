@@ -12,22 +12,25 @@ struct Cache {
   std::vector<Tensor> keys = {}, values = {};
 };
 
-// A decoder-only Transformer. Weights are kept in float32 (float64 in tests); products run in the compute type.
+// A decoder-only Transformer. Weights are kept in float32 (float64 in tests); products run in the compute
+// type.
 class Decoder {
  public:
   Decoder(const DecoderConfig& config, at::Device device, at::ScalarType compute = at::kFloat);
 
-  void refresh() { weights_.refresh(); }      // after every change of the weights
+  void refresh() { weights_.refresh(); }  // after every change of the weights
 
-  // [N, D], normed, of the given rows; undefined: all. Layer by layer, `watch` sees the normed input of attention.
+  // [N, D], normed, of the given rows; undefined: all. Layer by layer, `watch` sees the normed input of
+  // attention.
   using Watch = std::function<void(const Plan::Layer&, const Tensor& x, const Tensor& positions)>;
-  Tensor hidden(const Tensor& tokens, const Tensor& rows, bool training = false, Cache* cache = nullptr, const Watch& watch = {}) const;
-  Tensor logits(const Tensor& hidden) const;                                              // [N, V], float32 or float64
-  Tensor nll(const Batch& batch) const;                                                   // [N]
-  Tensor loss(const Batch& batch) const;                                                  // sum w nll / sum w, with dropout
-  Tensor next(const Tensor& tokens, Cache& cache) const;                                  // [B, V]: what may follow [B, T] more tokens
+  Tensor hidden(const Tensor& tokens, const Tensor& rows, bool training = false, Cache* cache = nullptr,
+                const Watch& watch = {}) const;
+  Tensor logits(const Tensor& hidden) const;              // [N, V], float32 or float64
+  Tensor nll(const Batch& batch) const;                   // [N]
+  Tensor loss(const Batch& batch) const;                  // sum w nll / sum w, with dropout
+  Tensor next(const Tensor& tokens, Cache& cache) const;  // [B, V]: what may follow [B, T] more tokens
 
-  std::vector<Tensor> coordinates(const Tensor& tokens) const;                            // of each layer, as Encoding has them
+  std::vector<Tensor> coordinates(const Tensor& tokens) const;  // of each layer, as Encoding has them
 
   const DecoderConfig& config() const { return config_; }
   const Plan& plan() const { return plan_; }
@@ -35,9 +38,10 @@ class Decoder {
   at::Device device() const { return weights_.flat().device(); }
 
  private:
-  Tensor attention(const Plan::Layer& layer, const Tensor& x, const Tensor& positions, bool training, Cache* cache) const;
+  Tensor attention(const Plan::Layer& layer, const Tensor& x, const Tensor& positions, bool training,
+                   Cache* cache) const;
   Tensor mlp(const Plan::Layer& layer, const Tensor& x) const;
-  std::vector<Tensor> learned(const Plan::Layer& layer) const;                            // the encoding's parameters
+  std::vector<Tensor> learned(const Plan::Layer& layer) const;  // the encoding's parameters
   const Tensor& w(size_t index) const { return weights_.leaves()[index]; }
   Tensor dropped(const Tensor& x, bool training) const;
 

@@ -25,14 +25,18 @@ std::string hugging_face_config(const DecoderConfig& c) {
                               {"torch_dtype", "float32"}};
   nlohmann::ordered_json position{{"version", 1}, {"train_length", c.max_seqlen}, {"layout", "half"}};
   const std::vector<std::string> names = c.layer_encodings();
-  const bool same = std::all_of(names.begin(), names.end(), [&](const std::string& name) { return name == names.front(); });
-  const auto encoding = create_encoding(names.front(), {c.dim, c.n_heads, c.kv_heads(), c.head_dim(), c.max_seqlen, Layout::half});
-  if (!same) position["types"] = names;                             // one for each layer
-  else position["type"] = names.front();
+  const bool same =
+      std::all_of(names.begin(), names.end(), [&](const std::string& name) { return name == names.front(); });
+  const auto encoding = create_encoding(
+      names.front(), {c.dim, c.n_heads, c.kv_heads(), c.head_dim(), c.max_seqlen, Layout::half});
+  if (!same)
+    position["types"] = names;  // one for each layer
+  else
+    position["type"] = names.front();
   if (same && encoding->fast_bands()) position["num_fast_bands"] = *encoding->fast_bands();
   if (same && encoding->base()) {
     position["base"] = *encoding->base();
-    if (base_name(names.front()) == "rope") {                       // what readers of other models know, old ones and new ones
+    if (base_name(names.front()) == "rope") {  // what readers of other models know, old ones and new ones
       json["rope_theta"] = *encoding->base();
       json["rope_parameters"] = {{"rope_type", "default"}, {"rope_theta", *encoding->base()}};
     }

@@ -11,11 +11,14 @@
 namespace darope {
 namespace {
 
-int64_t product(const std::vector<int64_t>& shape) { return std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>()); }
+int64_t product(const std::vector<int64_t>& shape) {
+  return std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
+}
 
 // By an option, or as an alias that stands for one.
 bool names_base(const std::string& encoding) {
-  return encoding.find("base=") != std::string::npos || base_name(encoding) != encoding.substr(0, encoding.find(':'));
+  return encoding.find("base=") != std::string::npos ||
+         base_name(encoding) != encoding.substr(0, encoding.find(':'));
 }
 
 // Collects weights under their names; each call says where the weight went.
@@ -24,16 +27,21 @@ class Builder {
   Builder(const DecoderConfig& config, std::vector<Weight>& weights) : config_(config), weights_(weights) {}
 
   size_t ones(const std::string& name) {
-    return add({.parts = {{.name = name, .shape = {config_.dim}, .start = Part::Start::constant, .a = 1}}, .decay = config_.lingua()});
+    return add({.parts = {{.name = name, .shape = {config_.dim}, .start = Part::Start::constant, .a = 1}},
+                .decay = config_.lingua()});
   }
 
   // Matrices [rows, inputs] with the same inputs, one under the other.
-  size_t matrix(const std::vector<std::pair<std::string, int64_t>>& names_and_rows, int64_t inputs, bool residual = false) {
+  size_t matrix(const std::vector<std::pair<std::string, int64_t>>& names_and_rows, int64_t inputs,
+                bool residual = false) {
     const bool fan_in = config_.init_kind() == "fan_in";
-    const double deviation = fan_in ? 1 / std::sqrt(double(inputs)) : residual ? 0.02 / std::sqrt(2.0 * double(config_.n_layers)) : 0.02;
+    const double deviation = fan_in     ? 1 / std::sqrt(double(inputs))
+                             : residual ? 0.02 / std::sqrt(2.0 * double(config_.n_layers))
+                                        : 0.02;
     Weight weight;
     for (const auto& [name, rows] : names_and_rows)
-      weight.parts.push_back({name, {rows, inputs}, fan_in ? Part::Start::cut_normal : Part::Start::normal, 0, deviation});
+      weight.parts.push_back(
+          {name, {rows, inputs}, fan_in ? Part::Start::cut_normal : Part::Start::normal, 0, deviation});
     return add(std::move(weight));
   }
 
@@ -41,7 +49,9 @@ class Builder {
     const Part::Start start = p.init == Parameter::Init::normal    ? Part::Start::normal
                               : p.init == Parameter::Init::uniform ? Part::Start::uniform
                                                                    : Part::Start::constant;
-    Weight weight{.parts = {{prefix + p.name, p.shape, start, p.a, p.b}}, .decay = config_.lingua() || p.shape.size() > 1, .of_encoding = true};
+    Weight weight{.parts = {{prefix + p.name, p.shape, start, p.a, p.b}},
+                  .decay = config_.lingua() || p.shape.size() > 1,
+                  .of_encoding = true};
     if (p.bounded) weight.bounds = {p.low, p.high};
     return add(std::move(weight));
   }
@@ -77,10 +87,13 @@ std::vector<std::string> DecoderConfig::layer_encodings() const {
     begin = end + 1;
   }
   for (std::string& each : out)
-    if (base && !names_base(each)) each += fmt::format("{}base={}", each.find(':') == std::string::npos ? ":" : ",", *base);
+    if (base && !names_base(each))
+      each += fmt::format("{}base={}", each.find(':') == std::string::npos ? ":" : ",", *base);
   if (out.size() == 1) out.resize(size_t(n_layers), out[0]);
   if (int64_t(out.size()) != n_layers)
-    throw Error(fmt::format("model.encoding names {} encodings for {} layers: give one, or one for each layer", out.size(), n_layers));
+    throw Error(
+        fmt::format("model.encoding names {} encodings for {} layers: give one, or one for each layer",
+                    out.size(), n_layers));
   return out;
 }
 
@@ -90,8 +103,10 @@ void DecoderConfig::check() const {
     if (value < 1) throw Error(fmt::format("model.{} is {}: it must be at least 1", key, value));
     if (value > most) throw Error(fmt::format("model.{} is {}: it may be at most {}", key, value, most));
   };
-  if (style != "lingua" && style != "nanogpt") throw Error(unknown_name("model.style", style, {"lingua", "nanogpt"}));
-  if (!init.empty() && init != "fan_in" && init != "gpt2") throw Error(unknown_name("model.init", init, {"fan_in", "gpt2"}));
+  if (style != "lingua" && style != "nanogpt")
+    throw Error(unknown_name("model.style", style, {"lingua", "nanogpt"}));
+  if (!init.empty() && init != "fan_in" && init != "gpt2")
+    throw Error(unknown_name("model.init", init, {"fan_in", "gpt2"}));
   between("dim", dim, 1 << 20);
   between("n_layers", n_layers, 1 << 14);
   between("n_heads", n_heads, 1 << 20);
@@ -99,28 +114,40 @@ void DecoderConfig::check() const {
   between("vocab_size", vocab_size, int64_t{1} << 32);
   between("max_seqlen", max_seqlen, int64_t{1} << 40);
   between("hidden_multiple", hidden_multiple, 1 << 20);
-  if (dim % n_heads != 0) throw Error(fmt::format("model.n_heads is {}, which does not divide model.dim {}", n_heads, dim));
-  if (!(dropout >= 0 && dropout < 1)) throw Error(fmt::format("model.dropout is {}: it must be at least 0 and below 1", dropout));
+  if (dim % n_heads != 0)
+    throw Error(fmt::format("model.n_heads is {}, which does not divide model.dim {}", n_heads, dim));
+  if (!(dropout >= 0 && dropout < 1))
+    throw Error(fmt::format("model.dropout is {}: it must be at least 0 and below 1", dropout));
   if (!(norm_eps > 0)) throw Error(fmt::format("model.norm_eps is {}: it must be above 0", norm_eps));
 }
 
 Plan::Plan(const DecoderConfig& c) {
   c.check();
   const int64_t width = c.head_dim(), kv = c.kv_heads() * width;
-  const LayerShape shape{.d_model = c.dim, .heads = c.n_heads, .kv_heads = c.kv_heads(), .head_dim = width,
-                         .train_length = c.max_seqlen, .layout = Layout::half};
+  const LayerShape shape{.d_model = c.dim,
+                         .heads = c.n_heads,
+                         .kv_heads = c.kv_heads(),
+                         .head_dim = width,
+                         .train_length = c.max_seqlen,
+                         .layout = Layout::half};
   const std::vector<std::string> names = c.layer_encodings();
   Builder build(c, weights);
   embedding = build.matrix({{"model.embed_tokens.weight", c.vocab_size}}, c.dim);
   for (int64_t i = 0; i < c.n_layers; ++i) {
-    const std::string layer = fmt::format("model.layers.{}.", i), attention = layer + "self_attn.", mlp = layer + "mlp.";
+    const std::string layer = fmt::format("model.layers.{}.", i), attention = layer + "self_attn.",
+                      mlp = layer + "mlp.";
     Layer at{.encoding = create_encoding(names[size_t(i)], shape)};
     at.attention_norm = build.ones(layer + "input_layernorm.weight");
-    at.qkv = build.matrix({{attention + "q_proj.weight", c.dim}, {attention + "k_proj.weight", kv}, {attention + "v_proj.weight", kv}}, c.dim);
+    at.qkv = build.matrix({{attention + "q_proj.weight", c.dim},
+                           {attention + "k_proj.weight", kv},
+                           {attention + "v_proj.weight", kv}},
+                          c.dim);
     at.out = build.matrix({{attention + "o_proj.weight", c.dim}}, c.dim, true);
     at.mlp_norm = build.ones(layer + "post_attention_layernorm.weight");
-    at.up = c.lingua() ? build.matrix({{mlp + "gate_proj.weight", c.hidden()}, {mlp + "up_proj.weight", c.hidden()}}, c.dim)
-                       : build.matrix({{mlp + "up_proj.weight", c.hidden()}}, c.dim);
+    at.up = c.lingua()
+                ? build.matrix({{mlp + "gate_proj.weight", c.hidden()}, {mlp + "up_proj.weight", c.hidden()}},
+                               c.dim)
+                : build.matrix({{mlp + "up_proj.weight", c.hidden()}}, c.dim);
     at.down = build.matrix({{mlp + "down_proj.weight", c.dim}}, c.hidden(), true);
     for (const Parameter& p : at.encoding->parameters())
       at.encoding_weights.push_back(build.of_encoding(attention + base_name(names[size_t(i)]) + ".", p));

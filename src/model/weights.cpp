@@ -16,8 +16,8 @@
 namespace darope {
 namespace {
 
-constexpr int64_t kAlign = 64;          // elements; products want their matrices on such boundaries
-constexpr int64_t kBlock = 4096;        // values from one stream; blocks can be drawn side by side
+constexpr int64_t kAlign = 64;    // elements; products want their matrices on such boundaries
+constexpr int64_t kBlock = 4096;  // values from one stream; blocks can be drawn side by side
 
 double draw(Random& random, const Part& part) {
   if (part.start == Part::Start::uniform) return part.a + (part.b - part.a) * random.uniform();
@@ -34,7 +34,8 @@ std::vector<double> initial_values(const Part& part, int64_t seed) {
   at::parallel_for(0, blocks, 1, [&](int64_t first, int64_t last) {
     for (int64_t block = first; block < last; ++block) {
       Random random(uint64_t(seed), "init/" + part.name, uint64_t(block));
-      for (int64_t i = block * kBlock; i < std::min(part.count(), (block + 1) * kBlock); ++i) out[size_t(i)] = float(draw(random, part));
+      for (int64_t i = block * kBlock; i < std::min(part.count(), (block + 1) * kBlock); ++i)
+        out[size_t(i)] = float(draw(random, part));
     }
   });
   return out;
@@ -53,7 +54,8 @@ Weights::Weights(const Plan& plan, const at::TensorOptions& compute, int64_t see
     }
     if (decay) decayed_ = total;
   }
-  const at::ScalarType type = c10::typeMetaToScalarType(compute.dtype()), exact = type == at::kDouble ? at::kDouble : at::kFloat;
+  const at::ScalarType type = c10::typeMetaToScalarType(compute.dtype()),
+                       exact = type == at::kDouble ? at::kDouble : at::kFloat;
   flat_ = at::zeros({total}, compute.dtype(exact));
   if (type != exact) copy_ = at::zeros({total}, compute);
   for (size_t i = 0; i < plan.weights.size(); ++i) {
@@ -63,7 +65,10 @@ Weights::Weights(const Plan& plan, const at::TensorOptions& compute, int64_t see
       offset += part.count();
     }
     const Tensor& from = copy_.defined() && !plan.weights[i].of_encoding ? copy_ : flat_;
-    leaves_.push_back(from.narrow(0, offsets_[i], plan.weights[i].count()).view(plan.weights[i].shape).detach().requires_grad_());
+    leaves_.push_back(from.narrow(0, offsets_[i], plan.weights[i].count())
+                          .view(plan.weights[i].shape)
+                          .detach()
+                          .requires_grad_());
   }
   initialise(plan, seed);
   refresh();
@@ -90,17 +95,21 @@ Tensor Weights::like_flat() const { return at::zeros_like(flat_); }
 
 std::vector<Tensor> Weights::cut(const Tensor& flat) const {
   std::vector<Tensor> out;
-  for (size_t i = 0; i < leaves_.size(); ++i) out.push_back(flat.narrow(0, offsets_[i], leaves_[i].numel()).view(leaves_[i].sizes()));
+  for (size_t i = 0; i < leaves_.size(); ++i)
+    out.push_back(flat.narrow(0, offsets_[i], leaves_[i].numel()).view(leaves_[i].sizes()));
   return out;
 }
 
-Tensor Weights::on_cpu(const Tensor& flat, const Place& place) const { return flat.narrow(0, place.offset, place.count).cpu(); }
+Tensor Weights::on_cpu(const Tensor& flat, const Place& place) const {
+  return flat.narrow(0, place.offset, place.count).cpu();
+}
 
 std::vector<TensorToWrite> Weights::named(const Tensor& flat, const std::string& prefix) const {
   std::vector<TensorToWrite> out;
-  const auto held = std::make_shared<Tensor>();          // one tensor at a time leaves the device
+  const auto held = std::make_shared<Tensor>();  // one tensor at a time leaves the device
   for (const Place& place : places_)
-    out.push_back({prefix + place.name, flat.scalar_type() == at::kDouble ? Dtype::kF64 : Dtype::kF32, place.shape, [this, flat, place, held] {
+    out.push_back({prefix + place.name, flat.scalar_type() == at::kDouble ? Dtype::kF64 : Dtype::kF32,
+                   place.shape, [this, flat, place, held] {
                      *held = on_cpu(flat, place);
                      return std::span(static_cast<const std::byte*>(held->const_data_ptr()), held->nbytes());
                    }});
@@ -110,13 +119,16 @@ std::vector<TensorToWrite> Weights::named(const Tensor& flat, const std::string&
 void Weights::read(const SafetensorsFile& file, const Tensor& flat, const std::string& prefix) const {
   const at::NoGradGuard no_grad;
   for (const TensorView& view : file.tensors())
-    if (prefix.empty() && std::none_of(places_.begin(), places_.end(), [&](const Place& place) { return place.name == view.name; }))
-      throw Error("tensor '" + view.name + "' in the checkpoint has no place in the model: is its encoding another?");
+    if (prefix.empty() && std::none_of(places_.begin(), places_.end(),
+                                       [&](const Place& place) { return place.name == view.name; }))
+      throw Error("tensor '" + view.name +
+                  "' in the checkpoint has no place in the model: is its encoding another?");
   const Dtype dtype = flat.scalar_type() == at::kDouble ? Dtype::kF64 : Dtype::kF32;
   for (const Place& place : places_) {
     const TensorView& view = file.at(prefix + place.name);
     if (view.shape != place.shape || view.dtype != dtype)
-      throw Error("tensor '" + view.name + "' in the checkpoint has another shape or type than the model of its config");
+      throw Error("tensor '" + view.name +
+                  "' in the checkpoint has another shape or type than the model of its config");
     const Tensor values = at::empty({place.count}, flat.scalar_type());
     std::memcpy(values.mutable_data_ptr(), view.bytes.data(), view.bytes.size());
     flat.narrow(0, place.offset, place.count).copy_(values);

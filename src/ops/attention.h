@@ -4,7 +4,8 @@
 namespace darope {
 using at::Tensor;
 
-// Causal attention of q, k and v [B, T, H, d] in one pass over each head's scores, where a context is short enough for it, on a CPU.
+// Causal attention of q, k and v [B, T, H, d] in one pass over each head's scores, where a context is short
+// enough for it, on a CPU.
 bool is_short(const Tensor& q, const Tensor& k, const Tensor& v);
 Tensor short_attention(const Tensor& q, const Tensor& k, const Tensor& v, double scale);
 

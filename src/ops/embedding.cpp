@@ -14,7 +14,7 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-constexpr int64_t kSmall = 1024;               // beyond, the indicator of a batch outgrows its activations
+constexpr int64_t kSmall = 1024;  // beyond, the indicator of a batch outgrows its activations
 
 class Embedding : public torch::autograd::Function<Embedding> {
  public:
@@ -26,7 +26,8 @@ class Embedding : public torch::autograd::Function<Embedding> {
   }
   static variable_list backward(AutogradContext* context, const variable_list& grads) {
     const at::AutoDispatchBelowADInplaceOrView below;
-    const Tensor tokens = context->get_saved_variables()[0].reshape({-1, 1}), grad = grads[0].reshape({-1, grads[0].size(-1)});
+    const Tensor tokens = context->get_saved_variables()[0].reshape({-1, 1}),
+                 grad = grads[0].reshape({-1, grads[0].size(-1)});
     const int64_t vocabulary = context->saved_data["vocabulary"].toInt();
     Tensor indicator = at::empty({tokens.size(0), vocabulary}, grad.options());
     at::eq_out(indicator, tokens, at::arange(vocabulary, tokens.options()));
@@ -37,7 +38,8 @@ class Embedding : public torch::autograd::Function<Embedding> {
 }  // namespace
 
 Tensor embed(const Tensor& weight, const Tensor& tokens) {
-  return weight.is_cuda() && weight.size(0) <= kSmall ? Embedding::apply(weight, tokens) : at::embedding(weight, tokens);
+  return weight.is_cuda() && weight.size(0) <= kSmall ? Embedding::apply(weight, tokens)
+                                                      : at::embedding(weight, tokens);
 }
 
 }  // namespace darope

@@ -12,12 +12,21 @@
 namespace darope {
 namespace {
 
-template <class Call> void with_type(const Tensor& x, const Call& call) {
-  if (x.scalar_type() == at::kFloat) call(float{});
-  else call(kernels::bfloat16{});
+template <class Call>
+void with_type(const Tensor& x, const Call& call) {
+  if (x.scalar_type() == at::kFloat)
+    call(float{});
+  else
+    call(kernels::bfloat16{});
 }
-template <class T> const T* read(const Tensor& x) { return x.defined() ? static_cast<const T*>(x.const_data_ptr()) : nullptr; }
-template <class T> T* write(const Tensor& x) { return static_cast<T*>(x.mutable_data_ptr()); }
+template <class T>
+const T* read(const Tensor& x) {
+  return x.defined() ? static_cast<const T*>(x.const_data_ptr()) : nullptr;
+}
+template <class T>
+T* write(const Tensor& x) {
+  return static_cast<T*>(x.mutable_data_ptr());
+}
 void* stream() { return c10::cuda::getCurrentCUDAStream().stream(); }
 
 }  // namespace
@@ -27,31 +36,41 @@ bool norm_fits_on_cuda(const Tensor& x) { return kernels::norm_fits_cuda(x.size(
 NormOutputs norm_on_cuda(const Tensor& x, const Tensor& delta, const Tensor& weight, double eps) {
   const c10::cuda::CUDAGuard guard(x.device());
   const int64_t width = x.size(-1), rows = x.numel() / width;
-  const NormOutputs out{delta.defined() ? at::empty_like(x) : x, at::empty_like(x), at::empty({rows}, x.options().dtype(at::kFloat))};
+  const NormOutputs out{delta.defined() ? at::empty_like(x) : x, at::empty_like(x),
+                        at::empty({rows}, x.options().dtype(at::kFloat))};
   with_type(x, [&](auto type) {
     using T = decltype(type);
-    kernels::norm_cuda(kernels::Norm<T>{rows, width, eps, read<T>(x), read<T>(delta), read<T>(weight), delta.defined() ? write<T>(out.sum) : nullptr, write<T>(out.norm),
-                                        write<float>(out.scale)}, stream());
+    kernels::norm_cuda(kernels::Norm<T>{rows, width, eps, read<T>(x), read<T>(delta), read<T>(weight),
+                                        delta.defined() ? write<T>(out.sum) : nullptr, write<T>(out.norm),
+                                        write<float>(out.scale)},
+                       stream());
   });
   return out;
 }
 
-NormGrads norm_backward_on_cuda(const Tensor& grad_sum, const Tensor& grad_norm, const Tensor& sum, const Tensor& weight, const Tensor& scale) {
+NormGrads norm_backward_on_cuda(const Tensor& grad_sum, const Tensor& grad_norm, const Tensor& sum,
+                                const Tensor& weight, const Tensor& scale) {
   const c10::cuda::CUDAGuard guard(sum.device());
   const int64_t width = sum.size(-1), rows = sum.numel() / width;
-  const Tensor grad = at::empty_like(sum), weight_grad = at::empty_like(weight), parts = at::empty({kernels::norm_parts(rows), width}, scale.options());
+  const Tensor grad = at::empty_like(sum), weight_grad = at::empty_like(weight),
+               parts = at::empty({kernels::norm_parts(rows), width}, scale.options());
   with_type(sum, [&](auto type) {
     using T = decltype(type);
-    kernels::norm_cuda(kernels::NormBackward<T>{rows, width, read<T>(sum), read<T>(weight), read<float>(scale), read<T>(grad_sum), read<T>(grad_norm), write<T>(grad),
-                                                write<float>(parts)}, stream());
-    kernels::row_sum_cuda(kernels::RowSum<T>{parts.size(0), width, read<float>(parts), nullptr, 1, nullptr, write<T>(weight_grad)}, stream());
+    kernels::norm_cuda(
+        kernels::NormBackward<T>{rows, width, read<T>(sum), read<T>(weight), read<float>(scale),
+                                 read<T>(grad_sum), read<T>(grad_norm), write<T>(grad), write<float>(parts)},
+        stream());
+    kernels::row_sum_cuda(kernels::RowSum<T>{parts.size(0), width, read<float>(parts), nullptr, 1, nullptr,
+                                             write<T>(weight_grad)},
+                          stream());
   });
   return {grad, weight_grad};
 }
 
 bool swiglu_fits_on_cuda(const Tensor& h) {
   const bool number = h.scalar_type() == at::kFloat || h.scalar_type() == at::kBFloat16;
-  return h.is_cuda() && number && h.numel() > 0 && h.is_contiguous() && kernels::swiglu_fits_cuda(h.size(1) / 2);
+  return h.is_cuda() && number && h.numel() > 0 && h.is_contiguous() &&
+         kernels::swiglu_fits_cuda(h.size(1) / 2);
 }
 
 Tensor swiglu_on_cuda(const Tensor& h) {
@@ -70,7 +89,9 @@ Tensor swiglu_backward_on_cuda(const Tensor& grad, const Tensor& h) {
   const Tensor h_grad = at::empty_like(h);
   with_type(h, [&](auto type) {
     using T = decltype(type);
-    kernels::swiglu_cuda(kernels::SwiGluBackward<T>{h.size(0), h.size(1) / 2, read<T>(h), read<T>(grad), write<T>(h_grad)}, stream());
+    kernels::swiglu_cuda(
+        kernels::SwiGluBackward<T>{h.size(0), h.size(1) / 2, read<T>(h), read<T>(grad), write<T>(h_grad)},
+        stream());
   });
   return h_grad;
 }

@@ -16,7 +16,8 @@ struct NormGrads {
 // An undefined delta or grad_sum is none.
 bool norm_fits_on_cuda(const Tensor& x);
 NormOutputs norm_on_cuda(const Tensor& x, const Tensor& delta, const Tensor& weight, double eps);
-NormGrads norm_backward_on_cuda(const Tensor& grad_sum, const Tensor& grad_norm, const Tensor& sum, const Tensor& weight, const Tensor& scale);
+NormGrads norm_backward_on_cuda(const Tensor& grad_sum, const Tensor& grad_norm, const Tensor& sum,
+                                const Tensor& weight, const Tensor& scale);
 
 // h [rows, 2 width] -> silu(gate) * up [rows, width]
 bool swiglu_fits_on_cuda(const Tensor& h);

@@ -5,7 +5,9 @@ namespace darope {
 
 bool norm_fits_on_cuda(const Tensor&) { return false; }
 NormOutputs norm_on_cuda(const Tensor&, const Tensor&, const Tensor&, double) { return {}; }
-NormGrads norm_backward_on_cuda(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&) { return {}; }
+NormGrads norm_backward_on_cuda(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&) {
+  return {};
+}
 bool swiglu_fits_on_cuda(const Tensor&) { return false; }
 Tensor swiglu_on_cuda(const Tensor&) { return {}; }
 Tensor swiglu_backward_on_cuda(const Tensor&, const Tensor&) { return {}; }

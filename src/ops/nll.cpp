@@ -19,26 +19,34 @@ using ops::data;
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-template <class P> void run(const P& p, int64_t rows) {
-  at::parallel_for(0, rows, 1 + (1 << 14) / p.width, [&](int64_t first, int64_t last) { kernels::nll_cpu(p, first, last); });
+template <class P>
+void run(const P& p, int64_t rows) {
+  at::parallel_for(0, rows, 1 + (1 << 14) / p.width,
+                   [&](int64_t first, int64_t last) { kernels::nll_cpu(p, first, last); });
 }
 
 void check(const Tensor& targets, int64_t width) {
   const int64_t* const each = targets.const_data_ptr<int64_t>();
-  for (int64_t i = 0; i < targets.numel(); ++i) TORCH_CHECK_INDEX(each[i] >= 0 && each[i] < width, "target ", each[i], " of ", width, " tokens");
+  for (int64_t i = 0; i < targets.numel(); ++i)
+    TORCH_CHECK_INDEX(each[i] >= 0 && each[i] < width, "target ", each[i], " of ", width, " tokens");
 }
 
 class WeightedNll : public torch::autograd::Function<WeightedNll> {
  public:
-  static Tensor forward(AutogradContext* context, const Tensor& logits_in, const Tensor& targets_in, const Tensor& weight) {
+  static Tensor forward(AutogradContext* context, const Tensor& logits_in, const Tensor& targets_in,
+                        const Tensor& weight) {
     const at::AutoDispatchBelowADInplaceOrView below;
-    const Tensor logits = logits_in.contiguous(), targets = targets_in.contiguous(), share = weight / weight.sum();
+    const Tensor logits = logits_in.contiguous(), targets = targets_in.contiguous(),
+                 share = weight / weight.sum();
     const int64_t rows = logits.size(0), width = logits.size(1);
     check(targets, width);
-    const Tensor nll = at::empty({rows}, logits.options()), exponentials = at::empty_like(logits), sums = at::empty_like(nll);
+    const Tensor nll = at::empty({rows}, logits.options()), exponentials = at::empty_like(logits),
+                 sums = at::empty_like(nll);
     ops::with_type<double, float>(logits.scalar_type(), [&](auto t) {
       using T = decltype(t);
-      run(kernels::Nll<T>{width, data<T>(logits), data<int64_t>(targets), data<T>(nll), data<T>(exponentials), data<T>(sums)}, rows);
+      run(kernels::Nll<T>{width, data<T>(logits), data<int64_t>(targets), data<T>(nll), data<T>(exponentials),
+                          data<T>(sums)},
+          rows);
     });
     context->save_for_backward({exponentials, sums, targets, share});
     return at::dot(nll, share);
@@ -46,10 +54,13 @@ class WeightedNll : public torch::autograd::Function<WeightedNll> {
   static variable_list backward(AutogradContext* context, const variable_list& grads) {
     const at::AutoDispatchBelowADInplaceOrView below;
     const variable_list saved = context->get_saved_variables();
-    const Tensor &exponentials = saved[0], &sums = saved[1], &targets = saved[2], nll_grad = saved[3] * grads[0], grad = at::empty_like(exponentials);
+    const Tensor &exponentials = saved[0], &sums = saved[1], &targets = saved[2],
+                 nll_grad = saved[3] * grads[0], grad = at::empty_like(exponentials);
     ops::with_type<double, float>(exponentials.scalar_type(), [&](auto t) {
       using T = decltype(t);
-      run(kernels::NllBackward<T>{exponentials.size(1), data<T>(exponentials), data<T>(sums), data<int64_t>(targets), data<T>(nll_grad), data<T>(grad)}, exponentials.size(0));
+      run(kernels::NllBackward<T>{exponentials.size(1), data<T>(exponentials), data<T>(sums),
+                                  data<int64_t>(targets), data<T>(nll_grad), data<T>(grad)},
+          exponentials.size(0));
     });
     return {grad, Tensor(), Tensor()};
   }
@@ -58,7 +69,8 @@ class WeightedNll : public torch::autograd::Function<WeightedNll> {
 }  // namespace
 
 Tensor weighted_nll(const Tensor& logits, const Tensor& targets, const Tensor& weight) {
-  if (logits.is_cpu() && (logits.scalar_type() == at::kFloat || logits.scalar_type() == at::kDouble)) return WeightedNll::apply(logits, targets, weight.to(logits.scalar_type()));
+  if (logits.is_cpu() && (logits.scalar_type() == at::kFloat || logits.scalar_type() == at::kDouble))
+    return WeightedNll::apply(logits, targets, weight.to(logits.scalar_type()));
   return (at::cross_entropy_loss(logits, targets, {}, at::Reduction::None) * weight).sum() / weight.sum();
 }
 

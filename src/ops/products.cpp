@@ -21,7 +21,8 @@ namespace {
 
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
-using Kernels = at::AutoDispatchBelowADInplaceOrView;          // straight to the kernels: these nodes know their gradients
+using Kernels =
+    at::AutoDispatchBelowADInplaceOrView;  // straight to the kernels: these nodes know their gradients
 
 Tensor rows_of(const Tensor& x) { return x.reshape({-1, x.size(-1)}); }
 
@@ -34,12 +35,17 @@ Tensor like(const Tensor& rows, at::IntArrayRef shape) {
 // a b, by the library where the operands are many, or not of floats in rows or columns on a CPU.
 Tensor times(const Tensor& a, const Tensor& b) {
   const int64_t rows = a.size(0), columns = b.size(1), depth = a.size(1);
-  const bool floats = a.is_cpu() && a.scalar_type() == at::kFloat && b.scalar_type() == at::kFloat, regular = b.stride(0) == 1 || b.stride(1) == 1;
+  const bool floats = a.is_cpu() && a.scalar_type() == at::kFloat && b.scalar_type() == at::kFloat,
+             regular = b.stride(0) == 1 || b.stride(1) == 1;
   if (!floats || !regular || !kernels::is_small_product(rows, columns, depth)) return at::mm(a, b);
   const Tensor c = at::empty({rows, columns}, a.options());
-  const kernels::Product<float> p{columns, depth, a.const_data_ptr<float>(), a.stride(0), a.stride(1), b.const_data_ptr<float>(), b.stride(0), b.stride(1), c.mutable_data_ptr<float>()};
-  const int64_t grain = std::max<int64_t>(1, (1 << 20) / (columns * depth));                // rows that outweigh starting a thread
-  at::parallel_for(0, rows, grain, [&](int64_t first, int64_t last) { kernels::multiply_cpu(p, first, last); });
+  const kernels::Product<float> p{columns,     depth,       a.const_data_ptr<float>(),
+                                  a.stride(0), a.stride(1), b.const_data_ptr<float>(),
+                                  b.stride(0), b.stride(1), c.mutable_data_ptr<float>()};
+  const int64_t grain =
+      std::max<int64_t>(1, (1 << 20) / (columns * depth));  // rows that outweigh starting a thread
+  at::parallel_for(0, rows, grain,
+                   [&](int64_t first, int64_t last) { kernels::multiply_cpu(p, first, last); });
   return c;
 }
 
@@ -65,10 +71,14 @@ struct Gelu {
   static Tensor forward(Tensor& h) {
     if (!ours(h)) return at::gelu(h);
     const Tensor out = at::empty_like(h);
-    at::parallel_for(0, h.numel(), 1 << 14, [&](int64_t first, int64_t last) { kernels::gelu_cpu(h.mutable_data_ptr<float>(), out.mutable_data_ptr<float>(), first, last); });
+    at::parallel_for(0, h.numel(), 1 << 14, [&](int64_t first, int64_t last) {
+      kernels::gelu_cpu(h.mutable_data_ptr<float>(), out.mutable_data_ptr<float>(), first, last);
+    });
     return out;
   }
-  static Tensor backward(Tensor& da, const Tensor& h) { return ours(h) ? da.mul_(h) : at::gelu_backward(da, h); }
+  static Tensor backward(Tensor& da, const Tensor& h) {
+    return ours(h) ? da.mul_(h) : at::gelu_backward(da, h);
+  }
 };
 
 struct SwiGlu {
@@ -88,7 +98,8 @@ struct SwiGlu {
   }
 };
 
-template <class Activation> class Mlp : public torch::autograd::Function<Mlp<Activation>> {
+template <class Activation>
+class Mlp : public torch::autograd::Function<Mlp<Activation>> {
  public:
   static Tensor forward(AutogradContext* context, const Tensor& x, const Tensor& up, const Tensor& down) {
     const Kernels below;
@@ -112,7 +123,11 @@ template <class Activation> class Mlp : public torch::autograd::Function<Mlp<Act
 }  // namespace
 
 Tensor product(const Tensor& x, const Tensor& weight) { return Product::apply(x, weight); }
-Tensor gelu_mlp(const Tensor& x, const Tensor& up, const Tensor& down) { return Mlp<Gelu>::apply(x, up, down); }
-Tensor swiglu_mlp(const Tensor& x, const Tensor& gate_up, const Tensor& down) { return Mlp<SwiGlu>::apply(x, gate_up, down); }
+Tensor gelu_mlp(const Tensor& x, const Tensor& up, const Tensor& down) {
+  return Mlp<Gelu>::apply(x, up, down);
+}
+Tensor swiglu_mlp(const Tensor& x, const Tensor& gate_up, const Tensor& down) {
+  return Mlp<SwiGlu>::apply(x, gate_up, down);
+}
 
 }  // namespace darope

@@ -13,7 +13,8 @@
 namespace darope::report {
 namespace {
 
-template <class Value> std::vector<Value> distinct(const std::vector<Run>& runs, Value Run::*field) {
+template <class Value>
+std::vector<Value> distinct(const std::vector<Run>& runs, Value Run::* field) {
   std::set<Value> values;
   for (const Run& run : runs) values.insert(run.*field);
   return {values.begin(), values.end()};
@@ -22,15 +23,17 @@ template <class Value> std::vector<Value> distinct(const std::vector<Run>& runs,
 // Copies of one run, as when folders and bundles overlap, count once.
 void add(Run run, Gathered& all) {
   const Run* there = all.find(run.dataset, run.encoding, run.seed);
-  if (!there) all.runs.push_back(std::move(run));
+  if (!there)
+    all.runs.push_back(std::move(run));
   else if (there->facts != run.facts)
-    throw Error(fmt::format("{} and {} both hold {} on {} with seed {}; remove one of them", there->folder.string(), run.folder.string(),
-                            run.encoding, run.dataset, run.seed));
+    throw Error(fmt::format("{} and {} both hold {} on {} with seed {}; remove one of them",
+                            there->folder.string(), run.folder.string(), run.encoding, run.dataset,
+                            run.seed));
 }
 
 void refuse(const Run& a, const Run& b, const std::string& what) {
-  throw Error(fmt::format("{} and {} cannot be compared: their {} differ{}", a.folder.string(), b.folder.string(), what,
-                          what.back() == 's' ? "" : "s"));
+  throw Error(fmt::format("{} and {} cannot be compared: their {} differ{}", a.folder.string(),
+                          b.folder.string(), what, what.back() == 's' ? "" : "s"));
 }
 
 // Only encoding and seed may differ between runs of a dataset.
@@ -51,12 +54,13 @@ void refuse_other_tests(const Run& a, const Run& b) {
   const auto tests = [](const Run& run) {
     std::set<std::string> shape;
     for (const auto& [metric, lengths] : run.scores)
-      for (const auto& [x, examples] : lengths) shape.insert(fmt::format("{} of {} examples at {}x", metric, examples.size(), x));
+      for (const auto& [x, examples] : lengths)
+        shape.insert(fmt::format("{} of {} examples at {}x", metric, examples.size(), x));
     return shape;
   };
   if (tests(a) != tests(b))
-    throw Error(fmt::format("{} and {} were not tested alike: one has {}, the other {}", a.folder.string(), b.folder.string(),
-                            fmt::join(tests(a), ", "), fmt::join(tests(b), ", ")));
+    throw Error(fmt::format("{} and {} were not tested alike: one has {}, the other {}", a.folder.string(),
+                            b.folder.string(), fmt::join(tests(a), ", "), fmt::join(tests(b), ", ")));
 }
 
 void refuse_mismatches(const std::vector<Run>& runs) {
@@ -75,7 +79,8 @@ void refuse_mismatches(const std::vector<Run>& runs) {
 
 // What was typed of names that a dataset holds more than once: only options tell those apart.
 std::set<std::string> ambiguous(const std::vector<Run>& runs) {
-  std::map<std::pair<std::string, std::string>, std::set<std::string>> namesakes;   // by dataset and name without options
+  std::map<std::pair<std::string, std::string>, std::set<std::string>>
+      namesakes;  // by dataset and name without options
   for (const Run& run : runs) namesakes[{run.dataset, without_options(run.typed)}].insert(run.typed);
   std::set<std::string> found;
   for (const auto& [where, typed] : namesakes)
@@ -83,17 +88,20 @@ std::set<std::string> ambiguous(const std::vector<Run>& runs) {
   return found;
 }
 
-// Gives runs the names their datasets are joined by. What is ambiguous on one dataset keeps its options on all.
+// Gives runs the names their datasets are joined by. What is ambiguous on one dataset keeps its options on
+// all.
 void name_encodings(Gathered& all) {
   const std::set<std::string> keep = ambiguous(all.runs);
-  std::map<std::string, std::map<std::string, std::string>> joined;                 // what was typed, by name, then by dataset
+  std::map<std::string, std::map<std::string, std::string>>
+      joined;  // what was typed, by name, then by dataset
   for (Run& run : all.runs) {
     run.encoding = keep.contains(run.typed) ? run.typed : without_options(run.typed);
     joined[run.encoding][run.dataset] = run.typed;
   }
   for (const auto& [name, by_dataset] : joined) {
     const std::string& first = by_dataset.begin()->second;
-    if (std::any_of(by_dataset.begin(), by_dataset.end(), [&](const auto& each) { return each.second != first; })) {
+    if (std::any_of(by_dataset.begin(), by_dataset.end(),
+                    [&](const auto& each) { return each.second != first; })) {
       all.variants.push_back({name, by_dataset});
       continue;
     }
@@ -102,12 +110,14 @@ void name_encodings(Gathered& all) {
   }
 }
 
-// The place of the longest name in `order` that is the encoding's, or that it goes on from with options or a '-'.
+// The place of the longest name in `order` that is the encoding's, or that it goes on from with options or a
+// '-'.
 size_t place_in(const std::vector<std::string>& order, const std::string& encoding) {
   size_t place = order.size(), longest = 0;
   for (size_t i = 0; i < order.size(); ++i) {
     const std::string& name = order[i];
-    const bool begins = encoding == name || encoding.starts_with(name + ":") || encoding.starts_with(name + "-");
+    const bool begins =
+        encoding == name || encoding.starts_with(name + ":") || encoding.starts_with(name + "-");
     if (begins && name.size() > longest) place = i, longest = name.size();
   }
   return place;
@@ -116,7 +126,8 @@ size_t place_in(const std::vector<std::string>& order, const std::string& encodi
 void note_absences(Gathered& all) {
   for (const Run& run : all.runs)
     if (run.diverged)
-      all.notes.push_back(fmt::format("{} diverged on {} with seed {} after {} steps.", run.encoding, run.dataset, run.seed, run.steps));
+      all.notes.push_back(fmt::format("{} diverged on {} with seed {} after {} steps.", run.encoding,
+                                      run.dataset, run.seed, run.steps));
   // Datasets with the same gaps share a sentence: a sweep that is half done has hundreds of them.
   std::map<std::pair<std::vector<int64_t>, std::vector<std::string>>, std::vector<std::string>> gaps;
   for (const std::string& dataset : all.datasets) {
@@ -132,43 +143,56 @@ void note_absences(Gathered& all) {
   for (const auto& [gap, datasets] : gaps) {
     const auto& [missing, encodings] = gap;
     const bool one = encodings.size() == 1 || encodings.size() == all.encodings.size();
-    const std::string who = encodings.size() == all.encodings.size() ? "Every encoding" : fmt::format("{}", fmt::join(encodings, ", "));
-    if (missing.size() == all.seeds.size()) all.notes.push_back(fmt::format("{} {} not run on {}.", who, one ? "was" : "were", fmt::join(datasets, ", ")));
+    const std::string who = encodings.size() == all.encodings.size()
+                                ? "Every encoding"
+                                : fmt::format("{}", fmt::join(encodings, ", "));
+    if (missing.size() == all.seeds.size())
+      all.notes.push_back(
+          fmt::format("{} {} not run on {}.", who, one ? "was" : "were", fmt::join(datasets, ", ")));
     else
-      all.notes.push_back(fmt::format("{} on {} lack{} seed{} {}.", who, fmt::join(datasets, ", "), one ? "s" : "", missing.size() > 1 ? "s" : "", fmt::join(missing, ", ")));
+      all.notes.push_back(fmt::format("{} on {} lack{} seed{} {}.", who, fmt::join(datasets, ", "),
+                                      one ? "s" : "", missing.size() > 1 ? "s" : "",
+                                      fmt::join(missing, ", ")));
   }
 }
 
-void note_mixture(Gathered& all, std::string Run::*field, const char* what) {
+void note_mixture(Gathered& all, std::string Run::* field, const char* what) {
   const std::vector<std::string> values = distinct(all.runs, field);
-  if (values.size() > 1) all.notes.push_back(fmt::format("The runs come from {} {}: {}.", values.size(), what, fmt::join(values, "; ")));
+  if (values.size() > 1)
+    all.notes.push_back(
+        fmt::format("The runs come from {} {}: {}.", values.size(), what, fmt::join(values, "; ")));
 }
 
 }  // namespace
 
 const Run* Gathered::find(const std::string& dataset, const std::string& encoding, int64_t seed) const {
-  const auto found = std::find_if(runs.begin(), runs.end(),
-                                  [&](const Run& run) { return run.dataset == dataset && run.encoding == encoding && run.seed == seed; });
+  const auto found = std::find_if(runs.begin(), runs.end(), [&](const Run& run) {
+    return run.dataset == dataset && run.encoding == encoding && run.seed == seed;
+  });
   return found == runs.end() ? nullptr : &*found;
 }
 
 std::string without_options(const std::string& encoding) { return encoding.substr(0, encoding.find(':')); }
 
-Gathered gather(const std::vector<std::filesystem::path>& comparisons, const std::vector<std::string>& order) {
+Gathered gather(const std::vector<std::filesystem::path>& comparisons,
+                const std::vector<std::string>& order) {
   Gathered all;
   all.sources = comparisons;
   for (const std::filesystem::path& each : comparisons)
-    each_run(each, [&](const RunFiles& files) { add(read_run(files), all); },
-             [&](const std::filesystem::path& run) {
-               all.notes.push_back(fmt::format("The run in {} is not finished and is left out.", run.string()));
-             });
+    each_run(
+        each, [&](const RunFiles& files) { add(read_run(files), all); },
+        [&](const std::filesystem::path& run) {
+          all.notes.push_back(fmt::format("The run in {} is not finished and is left out.", run.string()));
+        });
   if (all.runs.empty())
-    throw Error(fmt::format("{}: no finished run to report on", comparisons.empty() ? "no folder" : comparisons.front().string()));
+    throw Error(fmt::format("{}: no finished run to report on",
+                            comparisons.empty() ? "no folder" : comparisons.front().string()));
   name_encodings(all);
   all.datasets = distinct(all.runs, &Run::dataset);
   all.encodings = distinct(all.runs, &Run::encoding);
-  std::stable_sort(all.encodings.begin(), all.encodings.end(),
-                   [&](const std::string& a, const std::string& b) { return place_in(order, a) < place_in(order, b); });
+  std::stable_sort(
+      all.encodings.begin(), all.encodings.end(),
+      [&](const std::string& a, const std::string& b) { return place_in(order, a) < place_in(order, b); });
   all.seeds = distinct(all.runs, &Run::seed);
   refuse_mismatches(all.runs);
   note_absences(all);

@@ -10,25 +10,27 @@
 
 namespace darope::report {
 
-// One trained and tested model, as its folder tells it. Absent facts stay empty; scores are only those of a finished run.
+// One trained and tested model, as its folder tells it. Absent facts stay empty; scores are only those of a
+// finished run.
 struct Run {
   std::filesystem::path folder;
   std::string dataset, family;
-  std::string encoding, typed;                     // its name in this report; the same with its options, as typed
+  std::string encoding, typed;  // its name in this report; the same with its options, as typed
   int64_t seed = 0;
   bool diverged = false;
   int64_t steps = 0, tokens = 0, parameters = 0, peak_memory_bytes = 0;
   double seconds = 0, tokens_per_second = 0;
   std::optional<double> chance, true_chance;
-  std::map<double, double> best_constant;          // by length multiple
+  std::map<double, double> best_constant;  // by length multiple
   std::string shared_init, data_order, config_without_encoding, dtype, commit, machine, torch, config;
 
-  using Scores = std::map<double, std::vector<double>>;   // by length multiple (0 where none), then by example
-  std::map<std::string, Scores> scores, scored_tokens;          // by metric; how many tokens each score is a mean of, where that is told
+  using Scores = std::map<double, std::vector<double>>;  // by length multiple (0 where none), then by example
+  std::map<std::string, Scores> scores,
+      scored_tokens;  // by metric; how many tokens each score is a mean of, where that is told
 
-  std::vector<CurvePoint> curve;                          // training loss, thinned for drawing
-  std::string facts;                                      // run.json as it stands: equal for copies of one run
-  bool bundled = false;                                   // `folder` is inside a bundle
+  std::vector<CurvePoint> curve;  // training loss, thinned for drawing
+  std::string facts;              // run.json as it stands: equal for copies of one run
+  bool bundled = false;           // `folder` is inside a bundle
 };
 
 // An encoding whose options differ between datasets: as it was typed for each.
@@ -39,25 +41,26 @@ struct Variants {
 
 // All runs of a comparison. The lists hold every name that occurs, each once.
 struct Gathered {
-  std::vector<std::filesystem::path> sources;       // folders and bundles
+  std::vector<std::filesystem::path> sources;  // folders and bundles
   std::vector<Run> runs;
   std::vector<std::string> datasets, encodings;
   std::vector<int64_t> seeds;
   std::vector<Variants> variants;
-  std::vector<std::string> notes;                  // what is missing, unfinished or diverged, one sentence each
+  std::vector<std::string> notes;  // what is missing, unfinished or diverged, one sentence each
 
   const Run* find(const std::string& dataset, const std::string& encoding, int64_t seed) const;
 };
 
-std::string without_options(const std::string& encoding);   // "rope" of rope:base=10000
+std::string without_options(const std::string& encoding);  // "rope" of rope:base=10000
 
-// Reads `<folder>/runs/*` and bundles; copies of one run count once. An Error that says which runs and what: runs of one dataset
-// and seed that began from other shared weights, saw other data or were configured differently beyond the encoding; two runs of
-// the same dataset, encoding and seed; a file that cannot be read.
-// Datasets are joined by what an encoding is called without options, so that each may have its own best options: unless a dataset
-// holds several of that name, which keep theirs. A name that means the same everywhere is shown with its options.
-// Encodings stand in the given order of names; a variant (rope:base=1, rope-10k) follows the name it begins with, and those that
-// none fits come last.
-Gathered gather(const std::vector<std::filesystem::path>& comparisons, const std::vector<std::string>& order = {});
+// Reads `<folder>/runs/*` and bundles; copies of one run count once. An Error that says which runs and what:
+// runs of one dataset and seed that began from other shared weights, saw other data or were configured
+// differently beyond the encoding; two runs of the same dataset, encoding and seed; a file that cannot be
+// read. Datasets are joined by what an encoding is called without options, so that each may have its own best
+// options: unless a dataset holds several of that name, which keep theirs. A name that means the same
+// everywhere is shown with its options. Encodings stand in the given order of names; a variant (rope:base=1,
+// rope-10k) follows the name it begins with, and those that none fits come last.
+Gathered gather(const std::vector<std::filesystem::path>& comparisons,
+                const std::vector<std::string>& order = {});
 
 }  // namespace darope::report

@@ -37,14 +37,14 @@ std::string toolbar(const Summary& summary) {
   if (summary.lengths.size() > 1) {
     html += "<div class='group lengths' role='group' aria-label='test length'>";
     for (size_t i = 0; i < summary.lengths.size(); ++i)
-      html +=
-          fmt::format("<button type='button' data-length='{}' aria-pressed='{}'>{}</button>", i, i == 0, length_name(summary.lengths[i]));
+      html += fmt::format("<button type='button' data-length='{}' aria-pressed='{}'>{}</button>", i, i == 0,
+                          length_name(summary.lengths[i]));
     html += "</div>";
   }
   html += "<div class='group encodings' role='group' aria-label='encodings'>";
   for (size_t e = 0; e < summary.encodings.size(); ++e)
-    html +=
-        fmt::format("<button type='button' data-toggle='{}' aria-pressed='true'>{}{}</button>", e, swatch(e), escape(summary.encodings[e]));
+    html += fmt::format("<button type='button' data-toggle='{}' aria-pressed='true'>{}{}</button>", e,
+                        swatch(e), escape(summary.encodings[e]));
   return html + "</div></nav>";
 }
 
@@ -56,12 +56,16 @@ std::string render_page(const Summary& summary, const Gathered& all) {
                                     {"lengths", lengths_data(summary)},
                                     {"curves", curves_data(summary, all)}};
   std::string html =
-      "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'><meta name='viewport' content='width=device-width, initial-scale=1'>"
-      "<meta http-equiv='Content-Security-Policy' content=\"default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
+      "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'><meta name='viewport' "
+      "content='width=device-width, initial-scale=1'>"
+      "<meta http-equiv='Content-Security-Policy' content=\"default-src 'none'; script-src 'unsafe-inline'; "
+      "style-src 'unsafe-inline'; "
       "img-src data:\">"
-      "<meta name='color-scheme' content='light dark'><link rel='icon' href='data:,'><title>Which positional encoding?</title>\n<style>";
+      "<meta name='color-scheme' content='light dark'><link rel='icon' href='data:,'><title>Which positional "
+      "encoding?</title>\n<style>";
   html += assets::page_css;
-  html += "</style></head>\n<body><header><h1>Which positional encoding?</h1></header>\n" + toolbar(summary) + "\n<main>";
+  html += "</style></head>\n<body><header><h1>Which positional encoding?</h1></header>\n" + toolbar(summary) +
+          "\n<main>";
   for (const Section& section : kSections)
     if (const std::string body = section.render(summary, all); !body.empty())
       html += fmt::format("\n<section id='{}'><h2>{}</h2>{}</section>", section.id, section.title, body);

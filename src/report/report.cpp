@@ -14,7 +14,8 @@ std::string dumped(const nlohmann::ordered_json& json) {
 
 }  // namespace
 
-Summary write_report(const std::filesystem::path& out, const std::vector<std::filesystem::path>& comparisons, const Options& options) {
+Summary write_report(const std::filesystem::path& out, const std::vector<std::filesystem::path>& comparisons,
+                     const Options& options) {
   const Gathered all = gather(comparisons, options.order);
   Summary summary = summarise(all, options);
   const std::string results = dumped(results_json(summary, all)), page = render_page(summary, all);

@@ -52,21 +52,25 @@ Run read_facts(const std::string& text, const std::string& where) {
 
 void read_scores(const std::string& text, const std::string& file, Run& run) {
   struct Score {
-    double value, tokens;                          // tokens: 0 where they are not told
+    double value, tokens;  // tokens: 0 where they are not told
   };
   std::map<std::string, std::map<double, std::map<int64_t, Score>>> found;
   each_line(text, file, [&](const Json& line, const std::string& where) {
     const Score score{need<double>(line, "value", where), get_or<double>(line, "tokens", 0, where)};
     const auto example = need<int64_t>(line, "example", where);
-    if (score.tokens < 0) throw Error(fmt::format("{}: 'tokens' is {}, and should be at least 1", where, score.tokens));
+    if (score.tokens < 0)
+      throw Error(fmt::format("{}: 'tokens' is {}, and should be at least 1", where, score.tokens));
     auto& examples = found[need<std::string>(line, "metric", where)][need<double>(line, "x", where)];
-    if (!examples.emplace(example, score).second) throw Error(fmt::format("{}: example {} is scored twice", where, example));
+    if (!examples.emplace(example, score).second)
+      throw Error(fmt::format("{}: example {} is scored twice", where, example));
   });
   for (const auto& [metric, lengths] : found)
     for (const auto& [x, examples] : lengths) {
       if (examples.begin()->first != 0 || examples.rbegin()->first != int64_t(examples.size()) - 1)
-        throw Error(fmt::format("{}: {} at {}x has {} examples that do not count up from 0", file, metric, x, examples.size()));
-      const bool told = std::all_of(examples.begin(), examples.end(), [](const auto& each) { return each.second.tokens > 0; });
+        throw Error(fmt::format("{}: {} at {}x has {} examples that do not count up from 0", file, metric, x,
+                                examples.size()));
+      const bool told = std::all_of(examples.begin(), examples.end(),
+                                    [](const auto& each) { return each.second.tokens > 0; });
       for (const auto& [example, score] : examples) {
         run.scores[metric][x].push_back(score.value);
         if (told) run.scored_tokens[metric][x].push_back(score.tokens);
@@ -82,7 +86,8 @@ Run read_run(const RunFiles& files) {
   run.facts = files.facts;
   run.folder = files.folder;
   run.bundled = files.bundled;
-  if (!run.diverged && files.scores.empty()) throw Error(path("results.jsonl") + " is missing or empty, though the run is finished");
+  if (!run.diverged && files.scores.empty())
+    throw Error(path("results.jsonl") + " is missing or empty, though the run is finished");
   if (!run.diverged) read_scores(files.scores, path("results.jsonl"), run);
   run.curve = read_curve(files.metrics, path("metrics.jsonl"));
   run.config = files.config;

@@ -12,14 +12,16 @@
 namespace darope::report {
 namespace {
 
-// The encoding that was asked for: by its name in this report, as it was typed for a dataset, or without options where only one fits.
+// The encoding that was asked for: by its name in this report, as it was typed for a dataset, or without
+// options where only one fits.
 std::string find_reference(const Gathered& all, const std::string& asked) {
   for (const std::string& encoding : all.encodings)
     if (encoding == asked) return encoding;
   for (const Run& run : all.runs)
     if (run.typed == asked) return run.encoding;
   const auto fits = [&](const std::string& encoding) { return without_options(encoding) == asked; };
-  if (std::count_if(all.encodings.begin(), all.encodings.end(), fits) != 1) throw Error(unknown_name("reference", asked, all.encodings));
+  if (std::count_if(all.encodings.begin(), all.encodings.end(), fits) != 1)
+    throw Error(unknown_name("reference", asked, all.encodings));
   return *std::find_if(all.encodings.begin(), all.encodings.end(), fits);
 }
 
@@ -27,15 +29,16 @@ std::string choose_reference(const Gathered& all, const std::string& asked) {
   if (!asked.empty()) return find_reference(all, asked);
   const auto plain = std::find(all.encodings.begin(), all.encodings.end(), "darope");
   if (plain != all.encodings.end()) return *plain;
-  const auto variant =
-      std::find_if(all.encodings.begin(), all.encodings.end(), [](const std::string& e) { return without_options(e) == "darope"; });
+  const auto variant = std::find_if(all.encodings.begin(), all.encodings.end(),
+                                    [](const std::string& e) { return without_options(e) == "darope"; });
   return variant == all.encodings.end() ? all.encodings.front() : *variant;
 }
 
 bool is_rope_10k(const std::string& encoding) {
   if (without_options(encoding) == "rope-10k") return true;
   const size_t base = encoding.find("base=");
-  return without_options(encoding) == "rope" && base != std::string::npos && std::strtod(encoding.c_str() + base + 5, nullptr) == 10'000;
+  return without_options(encoding) == "rope" && base != std::string::npos &&
+         std::strtod(encoding.c_str() + base + 5, nullptr) == 10'000;
 }
 
 // The paper tests against RoPE at base 10,000, NoPE, HoPE and PoPE.
@@ -44,12 +47,16 @@ std::vector<std::string> paper_baselines(const std::vector<std::string>& encodin
   std::string missing;
   const auto choose = [&](const char* what, const auto& matches) {
     const auto found = std::find_if(encodings.begin(), encodings.end(), matches);
-    if (found != encodings.end()) chosen.push_back(*found);
-    else missing += (missing.empty() ? "" : ", ") + std::string(what);
+    if (found != encodings.end())
+      chosen.push_back(*found);
+    else
+      missing += (missing.empty() ? "" : ", ") + std::string(what);
   };
   choose("rope:base=10000", is_rope_10k);
-  for (const char* name : {"nope", "hope", "pope"}) choose(name, [&](const std::string& e) { return without_options(e) == name; });
-  if (!missing.empty()) throw Error("the paper's family of four baselines is not complete here: no run of " + missing);
+  for (const char* name : {"nope", "hope", "pope"})
+    choose(name, [&](const std::string& e) { return without_options(e) == name; });
+  if (!missing.empty())
+    throw Error("the paper's family of four baselines is not complete here: no run of " + missing);
   return chosen;
 }
 
@@ -66,7 +73,8 @@ std::vector<Cost> costs(const Gathered& all) {
       cost.tokens_per_second += run.tokens_per_second;
       cost.peak_memory_bytes = std::max(cost.peak_memory_bytes, run.peak_memory_bytes);
     }
-    for (double* total : {&cost.parameters, &cost.seconds, &cost.tokens_per_second}) *total /= std::max(runs, 1.0);
+    for (double* total : {&cost.parameters, &cost.seconds, &cost.tokens_per_second})
+      *total /= std::max(runs, 1.0);
     result.push_back(cost);
   }
   return result;
@@ -79,14 +87,16 @@ void add_sizes(const Gathered& all, Summary& summary) {
     if (run.parameters > 0) sizes[run.dataset] = std::max(sizes[run.dataset], run.parameters);
   for (const auto& [dataset, size] : sizes) {
     summary.parameters = std::max(summary.parameters, size);
-    summary.least_parameters = summary.least_parameters == 0 ? size : std::min(summary.least_parameters, size);
+    summary.least_parameters =
+        summary.least_parameters == 0 ? size : std::min(summary.least_parameters, size);
   }
 }
 
 }  // namespace
 
 const AtLength* Dataset::at(double x) const {
-  const auto found = std::find_if(lengths.begin(), lengths.end(), [&](const AtLength& each) { return each.x == x; });
+  const auto found =
+      std::find_if(lengths.begin(), lengths.end(), [&](const AtLength& each) { return each.x == x; });
   return found == lengths.end() ? nullptr : &*found;
 }
 
@@ -100,7 +110,8 @@ std::vector<stats::Method> in_family(const std::vector<stats::Method>& methods, 
   return kept;
 }
 
-std::vector<std::vector<std::string>> tied_names(const std::vector<stats::Method>& methods, const stats::Rule& rule) {
+std::vector<std::vector<std::string>> tied_names(const std::vector<stats::Method>& methods,
+                                                 const stats::Rule& rule) {
   std::vector<std::vector<std::string>> groups;
   for (const std::vector<size_t>& group : stats::tied_groups(methods, rule)) {
     groups.emplace_back();
@@ -118,7 +129,8 @@ Summary summarise(const Gathered& all, const Options& options) {
   summary.variants = all.variants;
   summary.notes = all.notes;
   add_sizes(all, summary);
-  for (const std::string& name : all.datasets) summary.datasets.push_back(summarise_dataset(all, name, summary));
+  for (const std::string& name : all.datasets)
+    summary.datasets.push_back(summarise_dataset(all, name, summary));
   std::set<double> lengths;
   for (const Dataset& dataset : summary.datasets)
     for (const AtLength& at : dataset.lengths) lengths.insert(at.x);

@@ -9,12 +9,18 @@ namespace darope::report {
 std::string escape(std::string_view text) {
   std::string safe;
   for (const char c : text) {
-    if (c == '&') safe += "&amp;";
-    else if (c == '<') safe += "&lt;";
-    else if (c == '>') safe += "&gt;";
-    else if (c == '"') safe += "&quot;";
-    else if (c == '\'') safe += "&#39;";
-    else safe += c;
+    if (c == '&')
+      safe += "&amp;";
+    else if (c == '<')
+      safe += "&lt;";
+    else if (c == '>')
+      safe += "&gt;";
+    else if (c == '"')
+      safe += "&quot;";
+    else if (c == '\'')
+      safe += "&#39;";
+    else
+      safe += c;
   }
   return safe;
 }
@@ -27,7 +33,8 @@ std::string printable(std::string_view text) {
 
 std::string and_list(const std::vector<std::string>& names) {
   std::string text;
-  for (size_t i = 0; i < names.size(); ++i) text += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + names[i];
+  for (size_t i = 0; i < names.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + names[i];
   return text;
 }
 
@@ -49,7 +56,9 @@ std::string score_text(double value, bool higher_better) {
   return higher_better ? fmt::format("{:.1f}", 100 * value) : fmt::format("{:.4f}", value);
 }
 
-std::string score_text(const std::optional<double>& value, bool higher_better) { return value ? score_text(*value, higher_better) : "–"; }
+std::string score_text(const std::optional<double>& value, bool higher_better) {
+  return value ? score_text(*value, higher_better) : "–";
+}
 
 std::string count_text(double count) {
   if (count >= 1e9) return fmt::format("{:.3g} billion", count / 1e9);

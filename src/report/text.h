@@ -6,16 +6,17 @@
 
 namespace darope::report {
 
-// Names come from files of strangers: escape() before they enter HTML, printable() before they reach a terminal.
+// Names come from files of strangers: escape() before they enter HTML, printable() before they reach a
+// terminal.
 std::string escape(std::string_view text);
 std::string printable(std::string_view text);
 
-std::string and_list(const std::vector<std::string>& names);          // "a, b and c"
-std::string metric_name(std::string_view metric);                     // "token accuracy"
-std::string length_name(double x);                                    // "8x"; "" for 0
-std::string at_length(double x);                                      // "at 8x the training length"
-std::string score_text(double value, bool higher_better);             // an accuracy in percent, a loss as it is
-std::string score_text(const std::optional<double>& value, bool higher_better);   // "–" where there is none
-std::string count_text(double count);                                 // "132 thousand", "1.2 billion"
+std::string and_list(const std::vector<std::string>& names);  // "a, b and c"
+std::string metric_name(std::string_view metric);             // "token accuracy"
+std::string length_name(double x);                            // "8x"; "" for 0
+std::string at_length(double x);                              // "at 8x the training length"
+std::string score_text(double value, bool higher_better);     // an accuracy in percent, a loss as it is
+std::string score_text(const std::optional<double>& value, bool higher_better);  // "–" where there is none
+std::string count_text(double count);  // "132 thousand", "1.2 billion"
 
 }  // namespace darope::report

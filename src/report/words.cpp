@@ -11,9 +11,12 @@
 namespace darope::report {
 namespace {
 
-constexpr int64_t kSmallModel = 100'000'000;   // parameters; what holds below has often turned out otherwise above
+constexpr int64_t kSmallModel =
+    100'000'000;  // parameters; what holds below has often turned out otherwise above
 
-std::string plural(size_t count, const char* noun) { return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s"); }
+std::string plural(size_t count, const char* noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
 
 std::vector<std::string> rivals(const Overall& overall, stats::Outcome outcome) {
   std::vector<std::string> names;
@@ -37,53 +40,69 @@ std::string settling(const Overall& overall) {
   }
   if (one_seed) return " One seed cannot tell how many more it would take.";
   if (seeds > 0 && mixed)
-    return fmt::format(" To tell {} apart would take about {} seeds in all, and seeds that agree on who is ahead, which these do not.",
-                       never || examples ? "some of them" : "them", seeds);
-  if (seeds > 0) return fmt::format(" About {} seeds in all would settle {}.", seeds, never || examples ? "some of that" : "that");
+    return fmt::format(
+        " To tell {} apart would take about {} seeds in all, and seeds that agree on who is ahead, which "
+        "these do not.",
+        never || examples ? "some of them" : "them", seeds);
+  if (seeds > 0)
+    return fmt::format(" About {} seeds in all would settle {}.", seeds,
+                       never || examples ? "some of that" : "that");
   if (examples) return " More test examples, rather than seeds, would settle that.";
   return never ? " The seeds contradict each other, so more of them may never settle that." : "";
 }
 
 bool has_losses(const Summary& summary) {
-  return std::any_of(summary.datasets.begin(), summary.datasets.end(), [](const Dataset& d) { return !d.higher_better; });
+  return std::any_of(summary.datasets.begin(), summary.datasets.end(),
+                     [](const Dataset& d) { return !d.higher_better; });
 }
 
 bool small(const Summary& summary) { return summary.parameters > 0 && summary.parameters < kSmallModel; }
 
-// What the verdict rests on: one dataset of several, or a mean over datasets, which can hide that they disagree, so that the
-// leader's own wins stand beside it.
+// What the verdict rests on: one dataset of several, or a mean over datasets, which can hide that they
+// disagree, so that the leader's own wins stand beside it.
 std::string best_on(const Overall& overall, const Summary& summary) {
   if (overall.datasets.size() == 1 && !overall.not_learned.empty())
     return fmt::format(" This is on {} alone, the only dataset learned there.", overall.datasets.front());
   if (overall.datasets.size() < 2) return "";
   size_t best = 0;
   for (const Dataset& dataset : summary.datasets) {
-    if (std::find(overall.datasets.begin(), overall.datasets.end(), dataset.name) == overall.datasets.end()) continue;
+    if (std::find(overall.datasets.begin(), overall.datasets.end(), dataset.name) == overall.datasets.end())
+      continue;
     const std::vector<Cell>& cells = dataset.at(overall.x)->cells;
-    const auto own = std::find_if(cells.begin(), cells.end(), [&](const Cell& cell) { return cell.encoding == overall.leader; });
-    best += std::none_of(cells.begin(), cells.end(),
-                         [&](const Cell& c) { return c.mean && (dataset.higher_better ? *c.mean > *own->mean : *c.mean < *own->mean); });
+    const auto own = std::find_if(cells.begin(), cells.end(),
+                                  [&](const Cell& cell) { return cell.encoding == overall.leader; });
+    best += std::none_of(cells.begin(), cells.end(), [&](const Cell& c) {
+      return c.mean && (dataset.higher_better ? *c.mean > *own->mean : *c.mean < *own->mean);
+    });
   }
-  return fmt::format(" This is over {} {}datasets together; one by one, {} has the best mean on {} of them.", overall.datasets.size(),
-                     overall.higher_better ? "learned " : "", overall.leader, best);
+  return fmt::format(" This is over {} {}datasets together; one by one, {} has the best mean on {} of them.",
+                     overall.datasets.size(), overall.higher_better ? "learned " : "", overall.leader, best);
 }
 
 }  // namespace
 
 bool has_accuracies(const Summary& summary) {
-  return std::any_of(summary.datasets.begin(), summary.datasets.end(), [](const Dataset& d) { return d.higher_better; });
+  return std::any_of(summary.datasets.begin(), summary.datasets.end(),
+                     [](const Dataset& d) { return d.higher_better; });
 }
 
 std::string setting_in_words(const Summary& summary) {
   const auto lacks_a_seed = [&](const Dataset& dataset) {
-    return std::ranges::any_of(dataset.lengths, [&](const AtLength& at) { return at.seeds.size() < summary.seeds.size(); });
+    return std::ranges::any_of(dataset.lengths,
+                               [&](const AtLength& at) { return at.seeds.size() < summary.seeds.size(); });
   };
-  std::string text = fmt::format("{} on {} with {}{} each", plural(summary.encodings.size(), "encoding"), plural(summary.datasets.size(), "dataset"),
-                                 std::ranges::any_of(summary.datasets, lacks_a_seed) ? "up to " : "", plural(summary.seeds.size(), "seed"));
-  const std::string least = count_text(double(summary.least_parameters)), most = count_text(double(summary.parameters));
-  if (summary.parameters > 0) text += fmt::format(", models of {} parameters", least == most ? most : least + " to " + most);
+  std::string text = fmt::format("{} on {} with {}{} each", plural(summary.encodings.size(), "encoding"),
+                                 plural(summary.datasets.size(), "dataset"),
+                                 std::ranges::any_of(summary.datasets, lacks_a_seed) ? "up to " : "",
+                                 plural(summary.seeds.size(), "seed"));
+  const std::string least = count_text(double(summary.least_parameters)),
+                    most = count_text(double(summary.parameters));
+  if (summary.parameters > 0)
+    text += fmt::format(", models of {} parameters", least == most ? most : least + " to " + most);
   text += ".";
-  if (small(summary)) text += " Everything below holds at this size; a larger model or a longer training can turn the order round.";
+  if (small(summary))
+    text +=
+        " Everything below holds at this size; a larger model or a longer training can turn the order round.";
   return text;
 }
 
@@ -93,31 +112,44 @@ std::string headline(const Overall& overall, const Summary& summary) {
   if (overall.datasets.empty())
     return fmt::format("{} is no verdict {}: no encoding learned {}.", there, where,
                        overall.not_learned.size() == 1 ? "the dataset" : "any of the datasets");
-  if (overall.leader.empty()) return fmt::format("{} is no verdict {}: fewer than two encodings can be compared.", there, where);
+  if (overall.leader.empty())
+    return fmt::format("{} is no verdict {}: fewer than two encodings can be compared.", there, where);
   const auto better = rivals(overall, stats::Outcome::better), tied = rivals(overall, stats::Outcome::tied),
              open = rivals(overall, stats::Outcome::undecided);
   const std::string best = best_on(overall, summary);
-  if (open.empty() && tied.empty()) return fmt::format("{}{} is better than {} {}.{}", size, overall.leader, and_list(better), where, best);
-  const std::string than = better.empty() ? "" : fmt::format("{} better than {}", tied.empty() ? "" : " and", and_list(better));
+  if (open.empty() && tied.empty())
+    return fmt::format("{}{} is better than {} {}.{}", size, overall.leader, and_list(better), where, best);
+  const std::string than =
+      better.empty() ? "" : fmt::format("{} better than {}", tied.empty() ? "" : " and", and_list(better));
   const std::string ties = tied.empty() ? "" : fmt::format(" tied with {}", and_list(tied));
-  if (open.empty()) return fmt::format("{}{} leads {},{}{}.{}", size, overall.leader, where, ties, than, best);
-  const std::string sure = ties.empty() && than.empty() ? "" : fmt::format(" {} is{}{}.", overall.leader, ties, than);
-  return fmt::format("{} is no single winner {}: {} has the best mean, but {} may be as good or better.{}{}{}", there, where,
-                     overall.leader, and_list(open), settling(overall), sure, best);
+  if (open.empty())
+    return fmt::format("{}{} leads {},{}{}.{}", size, overall.leader, where, ties, than, best);
+  const std::string sure =
+      ties.empty() && than.empty() ? "" : fmt::format(" {} is{}{}.", overall.leader, ties, than);
+  return fmt::format(
+      "{} is no single winner {}: {} has the best mean, but {} may be as good or better.{}{}{}", there, where,
+      overall.leader, and_list(open), settling(overall), sure, best);
 }
 
 std::string rule_in_words(const Summary& summary) {
   const double margin = summary.options.margin;
   std::string text = fmt::format(
-      "Better needs a Holm-adjusted p below 0.05 and the same sign in every seed. Tied needs the whole 95 % interval of the difference "
-      "within {:.3g} ({:.3g} in 100 of accuracy, or nats of loss). Everything else is undecided. Who leads is judged with Holm over all "
+      "Better needs a Holm-adjusted p below 0.05 and the same sign in every seed. Tied needs the whole 95 % "
+      "interval of the difference "
+      "within {:.3g} ({:.3g} in 100 of accuracy, or nats of loss). Everything else is undecided. Who leads "
+      "is judged with Holm over all "
       "pairs; {} against the others with Holm over {}. Groups of ties need every pair to be tied.",
-      margin, 100 * margin, summary.reference, summary.options.paper_family ? "the paper's four baselines" : "all baselines shown");
+      margin, 100 * margin, summary.reference,
+      summary.options.paper_family ? "the paper's four baselines" : "all baselines shown");
   if (has_accuracies(summary))
-    text += " A dataset counts as learned at a length where some encoding surely gets a twentieth of the way from guessing, or from the best "
-            "constant answer, to perfect, and farther than the margin; the others are shown, and kept out. Where datasets are taken together, "
-            "accuracies are put on a scale from guessing (0) to perfect (100).";
-  if (has_losses(summary)) text += " Whether anything was learned is not judged of losses, which are taken as they are.";
+    text +=
+        " A dataset counts as learned at a length where some encoding surely gets a twentieth of the way "
+        "from guessing, or from the best "
+        "constant answer, to perfect, and farther than the margin; the others are shown, and kept out. Where "
+        "datasets are taken together, "
+        "accuracies are put on a scale from guessing (0) to perfect (100).";
+  if (has_losses(summary))
+    text += " Whether anything was learned is not judged of losses, which are taken as they are.";
   return text;
 }
 
@@ -125,23 +157,29 @@ std::string units_in_words(const Summary& summary) {
   std::set<std::string> metrics;
   for (const Dataset& dataset : summary.datasets) metrics.insert(dataset.metric);
   std::vector<std::string> units;
-  if (metrics.contains("token_accuracy")) units.push_back("accuracy in % of an answer's tokens, not chance-normalised");
-  if (metrics.contains("exact_match")) units.push_back("accuracy in % of whole answers, not chance-normalised");
+  if (metrics.contains("token_accuracy"))
+    units.push_back("accuracy in % of an answer's tokens, not chance-normalised");
+  if (metrics.contains("exact_match"))
+    units.push_back("accuracy in % of whole answers, not chance-normalised");
   if (metrics.contains("nll")) units.push_back("loss in nats per token, lower is better");
   return fmt::format("{}", fmt::join(units, "; "));
 }
 
 std::string one_seed_in_words(const Summary& summary) {
-  const bool any = std::any_of(summary.overall.begin(), summary.overall.end(), [](const Overall& o) { return !o.leader.empty() && o.seeds.size() == 1; });
-  return any ? "With one seed, a verdict is about these trained models alone: training again with another seed may turn it round." : "";
+  const bool any = std::any_of(summary.overall.begin(), summary.overall.end(),
+                               [](const Overall& o) { return !o.leader.empty() && o.seeds.size() == 1; });
+  return any ? "With one seed, a verdict is about these trained models alone: training again with another "
+               "seed may turn it round."
+             : "";
 }
 
 std::string options_in_words(const Variants& variants) {
-  std::map<std::string, std::vector<std::string>> datasets;   // by what was typed
+  std::map<std::string, std::vector<std::string>> datasets;  // by what was typed
   for (const auto& [dataset, typed] : variants.by_dataset) datasets[typed].push_back(dataset);
   std::vector<std::string> parts;
   for (const auto& [typed, where] : datasets) {
-    const std::string with = typed == variants.encoding ? "without options" : "with " + typed.substr(variants.encoding.size() + 1);
+    const std::string with =
+        typed == variants.encoding ? "without options" : "with " + typed.substr(variants.encoding.size() + 1);
     parts.push_back(fmt::format("{} on {}", with, and_list(where)));
   }
   return fmt::format("{} was run {}.", variants.encoding, fmt::join(parts, ", "));
@@ -166,13 +204,17 @@ std::string terminal_table(const Summary& summary) {
           return cell.diverged.empty() ? score_text(cell.mean, dataset.higher_better) : std::string("div.");
         });
     for (const Ranking& ranking : summary.rankings)
-      if (ranking.x == x) line("mean rank", [&](size_t e) { return fmt::format("{:.1f}", ranking.ranks[e].mean); });
+      if (ranking.x == x)
+        line("mean rank", [&](size_t e) { return fmt::format("{:.1f}", ranking.ranks[e].mean); });
     text += '\n';
   }
   text += units_in_words(summary) + '\n';
-  const bool unlearned =
-      std::any_of(summary.overall.begin(), summary.overall.end(), [](const Overall& o) { return !o.not_learned.empty(); });
-  if (unlearned) text += "* not learned: no encoding gets clearly beyond guessing at this length; kept out of ranks and verdict\n";
+  const bool unlearned = std::any_of(summary.overall.begin(), summary.overall.end(),
+                                     [](const Overall& o) { return !o.not_learned.empty(); });
+  if (unlearned)
+    text +=
+        "* not learned: no encoding gets clearly beyond guessing at this length; kept out of ranks and "
+        "verdict\n";
   for (const Overall& overall : summary.overall) text += printable(headline(overall, summary)) + '\n';
   if (const std::string caveat = one_seed_in_words(summary); !caveat.empty()) text += caveat + '\n';
   for (const Variants& each : summary.variants) text += printable(options_in_words(each)) + '\n';

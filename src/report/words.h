@@ -4,13 +4,16 @@
 namespace darope::report {
 
 // The verdict in plain words. Names stand as they are: what puts a sentence into HTML escapes it.
-std::string setting_in_words(const Summary& summary);                 // what was compared, and "at this size" where that matters
-std::string headline(const Overall& overall, const Summary& summary);  // who leads at one length, and how sure that is
-std::string rule_in_words(const Summary& summary);                    // what better, tied and undecided mean here
-std::string units_in_words(const Summary& summary);                   // what the scores of tables are
-std::string one_seed_in_words(const Summary& summary);                // what verdicts on a single seed are worth; "" where there is none
+std::string setting_in_words(
+    const Summary& summary);  // what was compared, and "at this size" where that matters
+std::string headline(const Overall& overall,
+                     const Summary& summary);        // who leads at one length, and how sure that is
+std::string rule_in_words(const Summary& summary);   // what better, tied and undecided mean here
+std::string units_in_words(const Summary& summary);  // what the scores of tables are
+std::string one_seed_in_words(
+    const Summary& summary);  // what verdicts on a single seed are worth; "" where there is none
 bool has_accuracies(const Summary& summary);
-std::string options_in_words(const Variants& variants);              // which options an encoding had on which dataset
+std::string options_in_words(const Variants& variants);  // which options an encoding had on which dataset
 
 // For the end of a command: the scores, the ranks, the verdict, and options that differ between datasets.
 std::string terminal_table(const Summary& summary);

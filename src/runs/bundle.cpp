@@ -20,28 +20,33 @@ namespace darope {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr int kSmallLevel = 19, kQuickLevel = 12;  // of zstd; the quick one takes a twentieth of the time and a third more room
-constexpr size_t kLongestName = 150;               // "runs/" before it fills a tar header's prefix
+constexpr int kSmallLevel = 19,
+              kQuickLevel = 12;  // of zstd; the quick one takes a twentieth of the time and a third more room
+constexpr size_t kLongestName = 150;  // "runs/" before it fills a tar header's prefix
 
 // The files of a run. Readers keep the texts of two of them, so those are small.
 struct Member {
   std::string_view file;
-  std::string RunFiles::*text;
+  std::string RunFiles::* text;
   int64_t most_bytes;
 };
-constexpr Member kMembers[] = {{"config.yaml", &RunFiles::config, 1 << 20}, {"metrics.jsonl", &RunFiles::metrics, INT64_MAX},
+constexpr Member kMembers[] = {{"config.yaml", &RunFiles::config, 1 << 20},
+                               {"metrics.jsonl", &RunFiles::metrics, INT64_MAX},
                                {"results-best.jsonl", &RunFiles::best_scores, INT64_MAX},
-                               {"results.jsonl", &RunFiles::scores, INT64_MAX}, {"run.json", &RunFiles::facts, 1 << 20}};
+                               {"results.jsonl", &RunFiles::scores, INT64_MAX},
+                               {"run.json", &RunFiles::facts, 1 << 20}};
 
 // A name that can only be a folder of its own beneath runs/.
 bool is_plain(std::string_view name) {
   const auto allowed = [](unsigned char c) { return std::isalnum(c) || c == '.' || c == '-' || c == '_'; };
-  return !name.empty() && name.size() <= kLongestName && name[0] != '.' && std::all_of(name.begin(), name.end(), allowed);
+  return !name.empty() && name.size() <= kLongestName && name[0] != '.' &&
+         std::all_of(name.begin(), name.end(), allowed);
 }
 
 class ZstdWriter {
  public:
-  ZstdWriter(const fs::path& path, int level) : file_(path), context_(ZSTD_createCCtx(), ZSTD_freeCCtx), out_(ZSTD_CStreamOutSize()) {
+  ZstdWriter(const fs::path& path, int level)
+      : file_(path), context_(ZSTD_createCCtx(), ZSTD_freeCCtx), out_(ZSTD_CStreamOutSize()) {
     ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_compressionLevel, level);
     ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_checksumFlag, 1);
   }
@@ -57,7 +62,8 @@ class ZstdWriter {
     for (size_t left = 1; how == ZSTD_e_end ? left > 0 : in.pos < in.size;) {
       ZSTD_outBuffer room{out_.data(), out_.size(), 0};
       left = ZSTD_compressStream2(context_.get(), &room, &in, how);
-      if (ZSTD_isError(left)) throw Error(std::string("zstd cannot pack: ") + ZSTD_getErrorName(left), kFailed);
+      if (ZSTD_isError(left))
+        throw Error(std::string("zstd cannot pack: ") + ZSTD_getErrorName(left), kFailed);
       file_.write({out_.data(), room.pos});
     }
   }
@@ -70,7 +76,10 @@ class ZstdWriter {
 class ZstdReader {
  public:
   ZstdReader(std::span<const std::byte> bytes, std::string name, const BundleLimits& limits)
-      : name_(std::move(name)), limits_(limits), context_(ZSTD_createDCtx(), ZSTD_freeDCtx), in_{bytes.data(), bytes.size(), 0} {
+      : name_(std::move(name)),
+        limits_(limits),
+        context_(ZSTD_createDCtx(), ZSTD_freeDCtx),
+        in_{bytes.data(), bytes.size(), 0} {
     ZSTD_DCtx_setParameter(context_.get(), ZSTD_d_windowLogMax, limits.zstd_window_log);
   }
 
@@ -80,13 +89,16 @@ class ZstdReader {
     while (room.pos < room.size && !(ended_ && in_.pos == in_.size)) {
       const size_t before = in_.pos, had = room.pos;
       const size_t status = ZSTD_decompressStream(context_.get(), &room, &in_);
-      if (ZSTD_isError(status)) throw Error(fmt::format("{} is damaged or no bundle: {}", name_, ZSTD_getErrorName(status)));
+      if (ZSTD_isError(status))
+        throw Error(fmt::format("{} is damaged or no bundle: {}", name_, ZSTD_getErrorName(status)));
       ended_ = status == 0;
-      if (!ended_ && in_.pos == before && room.pos == had) throw Error(name_ + " is cut short: its zstd frame does not end");
+      if (!ended_ && in_.pos == before && room.pos == had)
+        throw Error(name_ + " is cut short: its zstd frame does not end");
     }
     total_ += int64_t(room.pos);
     if (total_ > limits_.total_bytes)
-      throw Error(fmt::format("{} unpacks to more than {} bytes, which no bundle does", name_, limits_.total_bytes));
+      throw Error(
+          fmt::format("{} unpacks to more than {} bytes, which no bundle does", name_, limits_.total_bytes));
     return room.pos;
   }
 
@@ -112,10 +124,10 @@ class BundleReader {
       if (bytes_.read(block) != block.size()) throw Error(name_ + " is cut short: its archive does not end");
       const std::optional<TarEntry> entry = read_tar_header(block, name_);
       if (!entry) break;
-      if (entry->type != '5') take(*entry);                // folders are made by the files in them
+      if (entry->type != '5') take(*entry);  // folders are made by the files in them
     }
     hand_on();
-    while (const size_t count = bytes_.read(block))        // archives end in as many zeros as their writer likes
+    while (const size_t count = bytes_.read(block))  // archives end in as many zeros as their writer likes
       if (std::any_of(block.begin(), block.begin() + long(count), [](char c) { return c != 0; }))
         throw Error(name_ + ": something follows the end of its archive");
   }
@@ -123,29 +135,37 @@ class BundleReader {
  private:
   void take(const TarEntry& entry) {
     const std::string shown_path = shown(entry.path);
-    if (entry.type != '0') throw Error(fmt::format("{}: {} is no plain file, and a bundle holds nothing else", name_, shown_path));
+    if (entry.type != '0')
+      throw Error(fmt::format("{}: {} is no plain file, and a bundle holds nothing else", name_, shown_path));
     std::string_view path = entry.path;
     if (path.starts_with("./")) path.remove_prefix(2);
     const size_t slash = path.rfind('/');
-    const std::string_view file = path.substr(slash + 1), folder = path.substr(0, std::min(slash, path.size()));
-    const auto member = std::find_if(std::begin(kMembers), std::end(kMembers), [&](const Member& m) { return m.file == file; });
+    const std::string_view file = path.substr(slash + 1),
+                           folder = path.substr(0, std::min(slash, path.size()));
+    const auto member = std::find_if(std::begin(kMembers), std::end(kMembers),
+                                     [&](const Member& m) { return m.file == file; });
     if (!folder.starts_with("runs/") || !is_plain(folder.substr(5)) || member == std::end(kMembers))
-      throw Error(fmt::format("{}: {} has no place in a bundle, which holds runs/NAME/ with config.yaml, metrics.jsonl, results.jsonl, "
-                              "results-best.jsonl and run.json", name_, shown_path));
+      throw Error(
+          fmt::format("{}: {} has no place in a bundle, which holds runs/NAME/ with config.yaml, "
+                      "metrics.jsonl, results.jsonl, "
+                      "results-best.jsonl and run.json",
+                      name_, shown_path));
     if (const int64_t most = std::min(limits_.file_bytes, member->most_bytes); entry.bytes > most)
-      throw Error(fmt::format("{}: {} has {} bytes, more than the {} it may have", name_, shown_path, entry.bytes, most));
+      throw Error(fmt::format("{}: {} has {} bytes, more than the {} it may have", name_, shown_path,
+                              entry.bytes, most));
     if (folder.substr(5) != run_.name) {
       hand_on();
       run_.name = folder.substr(5);
     }
-    if (!seen_.insert(std::string(path)).second) throw Error(fmt::format("{}: {} stands twice", name_, shown_path));
+    if (!seen_.insert(std::string(path)).second)
+      throw Error(fmt::format("{}: {} stands twice", name_, shown_path));
     run_.*(member->text) = content(entry.bytes);
   }
 
   std::string content(int64_t bytes) {
     std::string text;
     TarBlock block;
-    while (int64_t(text.size()) < bytes) {                 // not by the header's word: what it promises may not be there
+    while (int64_t(text.size()) < bytes) {  // not by the header's word: what it promises may not be there
       if (bytes_.read(block) != block.size()) throw Error(name_ + " is cut short: its archive does not end");
       text.append(block.data(), std::min(block.size(), size_t(bytes) - text.size()));
     }
@@ -154,7 +174,8 @@ class BundleReader {
 
   void hand_on() {
     if (run_.name.empty()) return;
-    if (run_.facts.empty()) throw Error(fmt::format("{}: runs/{} has no run.json, so it is not finished", name_, run_.name));
+    if (run_.facts.empty())
+      throw Error(fmt::format("{}: runs/{} has no run.json, so it is not finished", name_, run_.name));
     run_.folder = fs::path(name_) / "runs" / run_.name;
     run_.bundled = true;
     use_(std::exchange(run_, {}));
@@ -187,13 +208,16 @@ size_t write_bundle(const fs::path& file, const std::vector<fs::path>& compariso
   std::map<std::string, RunFiles> runs;
   const auto add = [&](RunFiles run) {
     if (!is_plain(run.name))
-      throw Error(fmt::format("{}: a run's folder in a bundle has at most {} letters, digits, '.', '-' and '_', and begins with no '.'",
-                              run.folder.string(), kLongestName));
+      throw Error(
+          fmt::format("{}: a run's folder in a bundle has at most {} letters, digits, '.', '-' and '_', and "
+                      "begins with no '.'",
+                      run.folder.string(), kLongestName));
     run.metrics = metrics_lines(read_curve(run.metrics, (run.folder / "metrics.jsonl").string()));
     const auto [at, fresh] = runs.emplace(run.name, run);
     if (!fresh && at->second.facts != run.facts)
-      throw Error(fmt::format("{} and {} are not the same run: give the bundle another name, or leave one of them out",
-                              at->second.folder.string(), run.folder.string()));
+      throw Error(fmt::format(
+          "{} and {} are not the same run: give the bundle another name, or leave one of them out",
+          at->second.folder.string(), run.folder.string()));
   };
   for (const fs::path& source : sources) each_run(source, add, [](const fs::path&) {});
   ZstdWriter out(file, packing == Packing::kSmall ? kSmallLevel : kQuickLevel);

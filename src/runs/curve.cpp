@@ -25,15 +25,17 @@ std::vector<CurvePoint> thinned(const std::vector<CurvePoint>& points) {
 std::vector<CurvePoint> read_curve(std::string_view metrics, const std::string& file) {
   std::vector<CurvePoint> points;
   each_line(metrics, file, [&](const Json& line, const std::string& where) {
-    const std::optional<double> loss = line.is_object() ? optional_number(line, "loss/out", where) : std::nullopt;
+    const std::optional<double> loss =
+        line.is_object() ? optional_number(line, "loss/out", where) : std::nullopt;
     if (loss && std::isfinite(*loss)) points.push_back({need<int64_t>(line, "global_step", where), *loss});
   });
   return thinned(points);
 }
 
 std::string metrics_lines(const std::vector<CurvePoint>& curve) {
-  std::string lines;     // six digits draw the same line
-  for (const CurvePoint& point : curve) lines += fmt::format("{{\"global_step\":{},\"loss/out\":{:.6g}}}\n", point.step, point.loss);
+  std::string lines;  // six digits draw the same line
+  for (const CurvePoint& point : curve)
+    lines += fmt::format("{{\"global_step\":{},\"loss/out\":{:.6g}}}\n", point.step, point.loss);
   return lines;
 }
 

@@ -8,10 +8,13 @@
 
 namespace darope {
 
-// Facts out of JSON that somebody else may have written: each is there and of its type, or an Error says where it is not.
-template <class T> T need(const Json& object, const char* key, const std::string& where) {
+// Facts out of JSON that somebody else may have written: each is there and of its type, or an Error says
+// where it is not.
+template <class T>
+T need(const Json& object, const char* key, const std::string& where) {
   const auto found = object.is_object() ? object.find(key) : object.end();
-  if (!object.is_object() || found == object.end()) throw Error(fmt::format("{}: '{}' is missing", where, key));
+  if (!object.is_object() || found == object.end())
+    throw Error(fmt::format("{}: '{}' is missing", where, key));
   try {
     return found->get<T>();
   } catch (const Json::exception&) {
@@ -19,7 +22,8 @@ template <class T> T need(const Json& object, const char* key, const std::string
   }
 }
 
-template <class T> T get_or(const Json& object, const char* key, T fallback, const std::string& where) {
+template <class T>
+T get_or(const Json& object, const char* key, T fallback, const std::string& where) {
   const auto found = object.find(key);
   return found == object.end() || found->is_null() ? fallback : need<T>(object, key, where);
 }
@@ -30,8 +34,10 @@ inline std::optional<double> optional_number(const Json& object, const char* key
   return need<double>(object, key, where);
 }
 
-// Calls use(object, where) for every line. A last line without its end is still being written, and is left alone.
-template <class Use> void each_line(std::string_view text, const std::string& file, const Use& use) {
+// Calls use(object, where) for every line. A last line without its end is still being written, and is left
+// alone.
+template <class Use>
+void each_line(std::string_view text, const std::string& file, const Use& use) {
   size_t number = 0;
   for (size_t start = 0, end; (end = text.find('\n', start)) != std::string_view::npos; start = end + 1) {
     ++number;

@@ -16,7 +16,8 @@
 namespace darope::stats {
 namespace {
 
-// The continued fraction of the incomplete beta function (modified Lentz); x is below (a+1)/(a+b+2), where it converges fast.
+// The continued fraction of the incomplete beta function (modified Lentz); x is below (a+1)/(a+b+2), where it
+// converges fast.
 double beta_fraction(double a, double b, double x) {
   constexpr double tiny = 1e-300;
   double c = 1, d = 0, value = 1;
@@ -38,8 +39,8 @@ double beta_fraction(double a, double b, double x) {
 
 Values differences(const Values& a, const Values& b) {
   if (a.size() != b.size())
-    throw Error("paired scores need the same examples: one side has " + std::to_string(a.size()) + " of them, the other " +
-                std::to_string(b.size()));
+    throw Error("paired scores need the same examples: one side has " + std::to_string(a.size()) +
+                " of them, the other " + std::to_string(b.size()));
   Values d(a.size());
   std::transform(a.begin(), a.end(), b.begin(), d.begin(), std::minus<>());
   return d;
@@ -62,7 +63,8 @@ PairedTest paired_t(const Values& d) {
 double ln_p_two_sided(double t, double df) {
   const double p = 2 * cdf(complement(boost::math::students_t(df), std::abs(t)));
   if (p > 1e-250) return std::log(p);
-  // p = I_x(a, b) with x = 1 / (1 + u): its logarithm term by term, as p itself loses its digits and then underflows.
+  // p = I_x(a, b) with x = 1 / (1 + u): its logarithm term by term, as p itself loses its digits and then
+  // underflows.
   const double a = df / 2, b = 0.5, u = t * t / df;
   return b * std::log(u / (1 + u)) - a * std::log1p(u) - std::log(a * boost::math::beta(a, b)) +
          std::log(beta_fraction(a, b, 1 / (1 + u)));
@@ -75,7 +77,7 @@ std::string p_text(double ln_p) {
   } else {
     double exponent = std::floor(ln_p / std::numbers::ln10);
     double lead = std::round(10 * std::exp(ln_p - exponent * std::numbers::ln10)) / 10;
-    if (lead >= 10) {   // 9.96 was rounded up
+    if (lead >= 10) {  // 9.96 was rounded up
       lead /= 10;
       ++exponent;
     }

@@ -26,13 +26,15 @@ Interval wilson(int64_t hits, int64_t trials, double confidence) {
 }
 
 Interval wald(int64_t hits, int64_t trials, double confidence) {
-  const double p = proportion(hits, trials), half = normal_quantile(confidence) * std::sqrt(p * (1 - p) / double(trials));
+  const double p = proportion(hits, trials),
+               half = normal_quantile(confidence) * std::sqrt(p * (1 - p) / double(trials));
   return {std::max(0.0, p - half), std::min(1.0, p + half)};
 }
 
 double chance_normalised(double accuracy, double chance) {
   check({accuracy, chance}, 2, "a chance-normalised accuracy");
-  if (chance < 0 || chance >= 1) throw Error("a chance of " + std::to_string(chance) + " is not at least 0 and below 1");
+  if (chance < 0 || chance >= 1)
+    throw Error("a chance of " + std::to_string(chance) + " is not at least 0 and below 1");
   return (accuracy - chance) / (1 - chance);
 }
 

@@ -16,13 +16,16 @@ void check_input(const std::vector<Method>& methods, const Rule& rule) {
     throw Error("the tie margin is " + std::to_string(rule.margin) + ": it must be at least 0");
   if (methods.empty()) throw Error("a verdict needs at least one method");
   const auto shape = [](const Method& m) {
-    return m.name + " has " + std::to_string(m.scores.size()) + " seeds of " + std::to_string(m.scores.front().size()) + " examples";
+    return m.name + " has " + std::to_string(m.scores.size()) + " seeds of " +
+           std::to_string(m.scores.front().size()) + " examples";
   };
   const Method& model = methods.front();
   for (const Method& method : methods) {
     check(method.scores, 1, 3, "a row of scores of " + method.name);
-    if (method.scores.size() != model.scores.size() || method.scores.front().size() != model.scores.front().size())
-      throw Error(shape(model) + " and " + shape(method) + ": only the same examples and seeds can be paired");
+    if (method.scores.size() != model.scores.size() ||
+        method.scores.front().size() != model.scores.front().size())
+      throw Error(shape(model) + " and " + shape(method) +
+                  ": only the same examples and seeds can be paired");
   }
 }
 
@@ -33,9 +36,11 @@ Values over_seeds(const Method& method) {
   return average;
 }
 
-constexpr double kLearnedShare = 0.05;   // of the way from what needs no learning to perfect
+constexpr double kLearnedShare = 0.05;  // of the way from what needs no learning to perfect
 
-bool tied(const Comparison& c, double margin) { return std::max(std::abs(c.interval.low), std::abs(c.interval.high)) <= margin; }
+bool tied(const Comparison& c, double margin) {
+  return std::max(std::abs(c.interval.low), std::abs(c.interval.high)) <= margin;
+}
 
 bool significant(const Comparison& c) { return c.holm_ln_p < std::log(kAlpha); }
 
@@ -50,7 +55,8 @@ Comparison measure(const Method& first, const Method& second, const Rule& rule) 
   c.test = paired_t(d);
   c.effect = effect_size(d);
   c.interval = mean_interval(d, 1 - kAlpha);
-  for (size_t s = 0; s < first.scores.size(); ++s) c.by_seed.push_back(mean(differences(minuend.scores[s], subtrahend.scores[s])));
+  for (size_t s = 0; s < first.scores.size(); ++s)
+    c.by_seed.push_back(mean(differences(minuend.scores[s], subtrahend.scores[s])));
   return c;
 }
 
@@ -87,14 +93,15 @@ void decide_all(std::vector<Comparison>& all, const Rule& rule) {
 }
 
 // Bron and Kerbosch: every maximal clique of the graph of ties.
-void cliques(const std::vector<std::vector<bool>>& linked, const std::vector<size_t>& chosen, std::vector<size_t> open,
-             std::vector<size_t> done, std::vector<std::vector<size_t>>& found) {
+void cliques(const std::vector<std::vector<bool>>& linked, const std::vector<size_t>& chosen,
+             std::vector<size_t> open, std::vector<size_t> done, std::vector<std::vector<size_t>>& found) {
   if (open.empty() && done.empty() && chosen.size() > 1) found.push_back(chosen);
   while (!open.empty()) {
     const size_t next = open.front();
     const auto neighbours = [&](const std::vector<size_t>& of) {
       std::vector<size_t> kept;
-      std::copy_if(of.begin(), of.end(), std::back_inserter(kept), [&](size_t other) { return linked[next][other]; });
+      std::copy_if(of.begin(), of.end(), std::back_inserter(kept),
+                   [&](size_t other) { return linked[next][other]; });
       return kept;
     };
     std::vector<size_t> grown = chosen;
@@ -113,16 +120,22 @@ std::string number(double value) {
 
 std::string settling_words(const Comparison& c) {
   const auto [least, greatest] = std::minmax_element(c.by_seed.begin(), c.by_seed.end());
-  const std::string mixed = *least < 0 && *greatest > 0 ? ", though with seeds that disagree in sign neither is called better" : "";
+  const std::string mixed =
+      *least < 0 && *greatest > 0 ? ", though with seeds that disagree in sign neither is called better" : "";
   switch (c.settling.by) {
-    case Settling::By::not_needed: break;
+    case Settling::By::not_needed:
+      break;
     case Settling::By::seeds:
-      return "about " + std::to_string(c.settling.seeds) + " seeds in all would settle the mean difference" + mixed;
-    case Settling::By::unknown_with_one_seed: return "one seed shows no spread, so how many would settle it cannot be said";
+      return "about " + std::to_string(c.settling.seeds) + " seeds in all would settle the mean difference" +
+             mixed;
+    case Settling::By::unknown_with_one_seed:
+      return "one seed shows no spread, so how many would settle it cannot be said";
     case Settling::By::more_seeds_than_sensible:
       return "it would take more than " + std::to_string(kSensibleSeeds) + " seeds to settle it";
-    case Settling::By::examples: return "the seeds agree well enough, so more test examples rather than seeds would settle it";
-    case Settling::By::nothing: return "a seed contradicts the others, which more seeds cannot undo";
+    case Settling::By::examples:
+      return "the seeds agree well enough, so more test examples rather than seeds would settle it";
+    case Settling::By::nothing:
+      return "a seed contradicts the others, which more seeds cannot undo";
   }
   return "";
 }
@@ -131,17 +144,23 @@ std::string settling_words(const Comparison& c) {
 
 std::string_view name_of(Outcome outcome) {
   switch (outcome) {
-    case Outcome::better: return "better";
-    case Outcome::worse: return "worse";
-    case Outcome::tied: return "tied";
-    case Outcome::undecided: return "undecided";
+    case Outcome::better:
+      return "better";
+    case Outcome::worse:
+      return "worse";
+    case Outcome::tied:
+      return "tied";
+    case Outcome::undecided:
+      return "undecided";
   }
   return "";
 }
 
-std::vector<Comparison> compare_with(std::string_view reference, const std::vector<Method>& methods, const Rule& rule) {
+std::vector<Comparison> compare_with(std::string_view reference, const std::vector<Method>& methods,
+                                     const Rule& rule) {
   check_input(methods, rule);
-  const auto chosen = std::find_if(methods.begin(), methods.end(), [&](const Method& m) { return m.name == reference; });
+  const auto chosen =
+      std::find_if(methods.begin(), methods.end(), [&](const Method& m) { return m.name == reference; });
   if (chosen == methods.end()) {
     std::vector<std::string> known;
     for (const Method& method : methods) known.push_back(method.name);
@@ -170,24 +189,30 @@ Comparison turned(Comparison c) {
   c.effect = -c.effect;
   c.interval = {-c.interval.high, -c.interval.low};
   for (double& d : c.by_seed) d = -d;
-  if (c.outcome == Outcome::better) c.outcome = Outcome::worse;
-  else if (c.outcome == Outcome::worse) c.outcome = Outcome::better;
+  if (c.outcome == Outcome::better)
+    c.outcome = Outcome::worse;
+  else if (c.outcome == Outcome::worse)
+    c.outcome = Outcome::better;
   return c;
 }
 
 std::string in_words(const Comparison& c, const Rule& rule) {
   const auto ahead = std::count_if(c.by_seed.begin(), c.by_seed.end(), [](double d) { return d > 0; });
   const std::string seeds = std::to_string(ahead) + " of " + std::to_string(c.by_seed.size()) + " seeds";
-  const std::string facts = number(c.test.mean) + ", 95 % interval " + number(c.interval.low) + " to " + number(c.interval.high) +
-                            ", Holm p = " + p_text(c.holm_ln_p) + ", ahead in " + seeds;
+  const std::string facts = number(c.test.mean) + ", 95 % interval " + number(c.interval.low) + " to " +
+                            number(c.interval.high) + ", Holm p = " + p_text(c.holm_ln_p) + ", ahead in " +
+                            seeds;
   switch (c.outcome) {
     case Outcome::better:
     case Outcome::worse:
-      return c.first + " is " + std::string(name_of(c.outcome)) + " than " + c.second + " (difference " + facts + ").";
+      return c.first + " is " + std::string(name_of(c.outcome)) + " than " + c.second + " (difference " +
+             facts + ").";
     case Outcome::tied:
-      return c.first + " and " + c.second + " are tied within " + number(rule.margin) + " (difference " + facts + ").";
+      return c.first + " and " + c.second + " are tied within " + number(rule.margin) + " (difference " +
+             facts + ").";
     case Outcome::undecided:
-      return c.first + " against " + c.second + " is undecided (difference " + facts + "); " + settling_words(c) + ".";
+      return c.first + " against " + c.second + " is undecided (difference " + facts + "); " +
+             settling_words(c) + ".";
   }
   return "";
 }
@@ -198,7 +223,8 @@ std::vector<std::vector<size_t>> tied_groups(const std::vector<Method>& methods,
   std::vector<size_t> everyone;
   for (size_t i = 0; i < methods.size(); ++i) {
     everyone.push_back(i);
-    for (size_t j = 0; j < i; ++j) linked[i][j] = linked[j][i] = tied(measure(methods[i], methods[j], rule), rule.margin);
+    for (size_t j = 0; j < i; ++j)
+      linked[i][j] = linked[j][i] = tied(measure(methods[i], methods[j], rule), rule.margin);
   }
   std::vector<std::vector<size_t>> found;
   cliques(linked, {}, everyone, {}, found);
@@ -207,11 +233,13 @@ std::vector<std::vector<size_t>> tied_groups(const std::vector<Method>& methods,
 
 bool learned(const std::vector<Method>& methods, double chance, double best_constant, const Rule& rule) {
   check_input(methods, rule);
-  if (!rule.higher_better) throw Error("whether a task was learned is asked of accuracies, where higher is better");
+  if (!rule.higher_better)
+    throw Error("whether a task was learned is asked of accuracies, where higher is better");
   const double floor = std::max(chance, best_constant), confidence = 1 - kAlpha / double(methods.size());
   const double least = std::max(rule.margin, kLearnedShare * (1 - floor));
-  return std::any_of(methods.begin(), methods.end(),
-                     [&](const Method& method) { return mean_interval(over_seeds(method), confidence).low > floor + least; });
+  return std::any_of(methods.begin(), methods.end(), [&](const Method& method) {
+    return mean_interval(over_seeds(method), confidence).low > floor + least;
+  });
 }
 
 }  // namespace darope::stats

@@ -37,7 +37,8 @@ void warn(const fs::path& folder, const std::string& what) {
 }
 
 void remove_checkpoint(const fs::path& folder) {
-  remove_file(folder / kComplete);                 // first, and for good: a deletion cut short must not look like a checkpoint
+  remove_file(folder /
+              kComplete);  // first, and for good: a deletion cut short must not look like a checkpoint
   sync_directory(folder);
   remove_tree(folder);
 }
@@ -78,11 +79,13 @@ void CheckpointFiles::write(const std::string& name, std::string_view text) {
 
 std::string CheckpointFiles::manifest() const {
   nlohmann::ordered_json files = nlohmann::ordered_json::array();
-  for (const Entry& entry : entries_) files.push_back({{"file", entry.name}, {"bytes", entry.bytes}, {"sha256", entry.sha256}});
+  for (const Entry& entry : entries_)
+    files.push_back({{"file", entry.name}, {"bytes", entry.bytes}, {"sha256", entry.sha256}});
   return nlohmann::ordered_json{{"files", files}}.dump(1) + "\n";
 }
 
-void write_checkpoint(const fs::path& root, int64_t step, const std::function<void(CheckpointFiles&)>& write) {
+void write_checkpoint(const fs::path& root, int64_t step,
+                      const std::function<void(CheckpointFiles&)>& write) {
   const fs::path folder = root / folder_name(step), temporary = root / fmt::format("{}{}", kTemporary, step);
   remove_tree(temporary);
   make_directories(temporary);
@@ -91,7 +94,8 @@ void write_checkpoint(const fs::path& root, int64_t step, const std::function<vo
     write(files);
     const std::string manifest = files.manifest();
     if (fs::exists(folder)) {
-      if (!checkpoint_problem(folder, Verify::kHashes) && read_file(folder / kManifest) == manifest) return remove_tree(temporary);
+      if (!checkpoint_problem(folder, Verify::kHashes) && read_file(folder / kManifest) == manifest)
+        return remove_tree(temporary);
       remove_checkpoint(folder);
     }
     write_file(temporary / kManifest, manifest);
@@ -121,7 +125,8 @@ std::optional<std::string> checkpoint_problem(const fs::path& folder, Verify how
 std::vector<Checkpoint> list_checkpoints(const fs::path& root) {
   std::vector<Checkpoint> out;
   for (const fs::path& folder : folders_in(root))
-    if (const auto step = step_of(folder.filename()); step && fs::exists(folder / kComplete)) out.push_back({*step, folder});
+    if (const auto step = step_of(folder.filename()); step && fs::exists(folder / kComplete))
+      out.push_back({*step, folder});
   return out;
 }
 
@@ -133,7 +138,9 @@ std::optional<Checkpoint> newest_checkpoint(const fs::path& root, Verify how) {
     if (!problem) return *each;
     warn(each->folder, "is damaged and will not be used: " + *problem);
   }
-  throw Error(fmt::format("none of the {} checkpoints in {} is sound; move them away to start over", all.size(), root.string()), kCheckFailed);
+  throw Error(fmt::format("none of the {} checkpoints in {} is sound; move them away to start over",
+                          all.size(), root.string()),
+              kCheckFailed);
 }
 
 void retain_checkpoints(const fs::path& root, int64_t keep) {

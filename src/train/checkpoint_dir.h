@@ -8,9 +8,10 @@
 
 namespace darope {
 
-// The life of checkpoints on disk. `root` is a run's checkpoints/ folder; a checkpoint is root/0000001000/ with its files,
-// MANIFEST.json (bytes and sha256 of each) and an empty COMPLETE. It is written as root/.tmp-1000 and made durable file by
-// file; MANIFEST.json comes last, then the rename, then COMPLETE. Whatever lacks COMPLETE is not a checkpoint.
+// The life of checkpoints on disk. `root` is a run's checkpoints/ folder; a checkpoint is root/0000001000/
+// with its files, MANIFEST.json (bytes and sha256 of each) and an empty COMPLETE. It is written as
+// root/.tmp-1000 and made durable file by file; MANIFEST.json comes last, then the rename, then COMPLETE.
+// Whatever lacks COMPLETE is not a checkpoint.
 
 // What a save writes with; each file is durable and known to the manifest when its call returns.
 class CheckpointFiles {
@@ -30,8 +31,10 @@ class CheckpointFiles {
   std::vector<Entry> entries_;
 };
 
-// Saves one step, or leaves nothing that could be taken for a checkpoint. One of that step that is already there is replaced.
-void write_checkpoint(const std::filesystem::path& root, int64_t step, const std::function<void(CheckpointFiles&)>& write);
+// Saves one step, or leaves nothing that could be taken for a checkpoint. One of that step that is already
+// there is replaced.
+void write_checkpoint(const std::filesystem::path& root, int64_t step,
+                      const std::function<void(CheckpointFiles&)>& write);
 
 enum class Verify { kSizes, kHashes };
 // Why a checkpoint's folder cannot be trusted; nothing if it can.
@@ -41,9 +44,10 @@ struct Checkpoint {
   int64_t step;
   std::filesystem::path folder;
 };
-std::vector<Checkpoint> list_checkpoints(const std::filesystem::path& root);                  // complete ones, oldest first
-// The newest sound one; each damaged one it passes over is named on stderr. Nothing if there are no checkpoints;
-// Error if there are and none is sound, for then starting over would not be what anyone asked for.
+std::vector<Checkpoint> list_checkpoints(const std::filesystem::path& root);  // complete ones, oldest first
+// The newest sound one; each damaged one it passes over is named on stderr. Nothing if there are no
+// checkpoints; Error if there are and none is sound, for then starting over would not be what anyone asked
+// for.
 std::optional<Checkpoint> newest_checkpoint(const std::filesystem::path& root, Verify how = Verify::kHashes);
 
 // Deletes all but the newest `keep`, and only once the newest has been verified in full.

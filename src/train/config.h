@@ -16,7 +16,9 @@ struct CheckpointConfig {
 };
 struct ValidationConfig {
   int64_t every = 0;
-  void fields(auto&& visit) { visit("every", every, "steps between validations, which keep the best weights beside the last; 0: none"); }
+  void fields(auto&& visit) {
+    visit("every", every, "steps between validations, which keep the best weights beside the last; 0: none");
+  }
 };
 struct LoggingConfig {
   int64_t freq = 10;
@@ -39,7 +41,8 @@ struct TrainConfig {
     visit("checkpoint", checkpoint, "");
     visit("validation", validation, "");
     visit("logging", logging, "");
-    visit("deterministic", deterministic, "sum in a fixed order on a GPU too, so that a run can be repeated bit for bit there");
+    visit("deterministic", deterministic,
+          "sum in a fixed order on a GPU too, so that a run can be repeated bit for bit there");
     visit("graph", graph, "on a GPU, launch a step as one CUDA graph; false: kernel by kernel");
   }
   void check() const;

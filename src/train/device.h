@@ -9,7 +9,8 @@ namespace darope {
 
 // What training needs of a GPU beyond tensors. On a CPU, and in a build without CUDA, work simply runs.
 
-// While this lives, work of this thread goes to a stream of its own, as recording demands. Its end waits for that work.
+// While this lives, work of this thread goes to a stream of its own, as recording demands. Its end waits for
+// that work.
 class SideStream {
  public:
   explicit SideStream(at::Device device);
@@ -20,8 +21,8 @@ class SideStream {
   std::unique_ptr<State> state_;
 };
 
-// Work on fixed tensors that never looks at a value. On a GPU it runs as it is a few times, then is recorded, and from then on
-// its whole sequence of kernels is launched as one CUDA graph.
+// Work on fixed tensors that never looks at a value. On a GPU it runs as it is a few times, then is recorded,
+// and from then on its whole sequence of kernels is launched as one CUDA graph.
 class Recorded {
  public:
   Recorded(at::Device device, bool record, std::function<void()> work);
@@ -31,11 +32,12 @@ class Recorded {
 
  private:
   struct State;
-  std::unique_ptr<State> state_;             // null: never recorded
+  std::unique_ptr<State> state_;  // null: never recorded
   std::function<void()> work_;
 };
 
-// Copies batches into one set of buffers on the device. The host does not wait: it may make the next batch meanwhile.
+// Copies batches into one set of buffers on the device. The host does not wait: it may make the next batch
+// meanwhile.
 class Upload {
  public:
   explicit Upload(at::Device device);
@@ -48,9 +50,9 @@ class Upload {
   std::unique_ptr<State> state_;
 };
 
-int64_t peak_memory(at::Device device);      // bytes: of the device's allocations, or of the process on a CPU
+int64_t peak_memory(at::Device device);  // bytes: of the device's allocations, or of the process on a CPU
 std::string device_name(at::Device device);
-std::string cuda_versions();                 // of the toolkit this was built with and of the driver; empty without
-void compute_deterministically();            // sums in a fixed order on a GPU too; before the first work there
+std::string cuda_versions();       // of the toolkit this was built with and of the driver; empty without
+void compute_deterministically();  // sums in a fixed order on a GPU too; before the first work there
 
 }  // namespace darope

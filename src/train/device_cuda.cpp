@@ -22,15 +22,16 @@ struct SideStream::State {
 
 SideStream::SideStream(at::Device device) {
   if (!device.is_cuda()) return;
-  c10::cuda::device_synchronize();                       // what was made on the default stream must be there
+  c10::cuda::device_synchronize();  // what was made on the default stream must be there
   state_ = std::make_unique<State>();
 }
 SideStream::~SideStream() {
-  if (state_) (void)cudaStreamSynchronize(state_->stream.stream());       // what failed there has been said already
+  if (state_)
+    (void)cudaStreamSynchronize(state_->stream.stream());  // what failed there has been said already
 }
 
 struct Recorded::State {
-  static constexpr int kWarmUp = 3;                      // libraries choose their kernels and workspaces meanwhile
+  static constexpr int kWarmUp = 3;  // libraries choose their kernels and workspaces meanwhile
   int runs = 0;
   at::cuda::CUDAGraph graph;
 };
@@ -47,7 +48,8 @@ void Recorded::run() {
     return;
   }
   if (state_->runs == State::kWarmUp) {
-    c10::cuda::CUDACachingAllocator::emptyCache();      // the graph has memory of its own; what the eager runs used would lie idle
+    c10::cuda::CUDACachingAllocator::emptyCache();  // the graph has memory of its own; what the eager runs
+                                                    // used would lie idle
     state_->graph.capture_begin();
     work_();
     state_->graph.capture_end();
@@ -85,7 +87,9 @@ void Upload::copy(const Batch& from, Batch& to) {
 int64_t peak_memory(at::Device device) {
   if (!device.is_cuda()) return peak_memory_bytes();
   using Kind = c10::CachingAllocator::StatType;
-  return c10::cuda::CUDACachingAllocator::getDeviceStats(c10::cuda::current_device()).reserved_bytes[size_t(Kind::AGGREGATE)].peak;
+  return c10::cuda::CUDACachingAllocator::getDeviceStats(c10::cuda::current_device())
+      .reserved_bytes[size_t(Kind::AGGREGATE)]
+      .peak;
 }
 
 std::string device_name(at::Device device) {
@@ -95,7 +99,8 @@ std::string device_name(at::Device device) {
 std::string cuda_versions() {
   int driver = 0;
   if (cudaDriverGetVersion(&driver) != cudaSuccess) driver = 0;
-  return fmt::format("toolkit {}.{}, driver {}.{}", CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10, driver / 1000, driver % 1000 / 10);
+  return fmt::format("toolkit {}.{}, driver {}.{}", CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10,
+                     driver / 1000, driver % 1000 / 10);
 }
 
 void compute_deterministically() {

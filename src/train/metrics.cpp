@@ -30,7 +30,8 @@ const std::filesystem::path& cut_back(const std::filesystem::path& path, std::op
 
 }  // namespace
 
-MetricsLog::MetricsLog(const std::filesystem::path& path, std::optional<int64_t> resumed_from) : file_(cut_back(path, resumed_from)) {}
+MetricsLog::MetricsLog(const std::filesystem::path& path, std::optional<int64_t> resumed_from)
+    : file_(cut_back(path, resumed_from)) {}
 
 void MetricsLog::write(nlohmann::ordered_json line) {
   bool finite = true;

@@ -6,7 +6,8 @@
 
 namespace darope {
 
-// metrics.jsonl: one object per line, in the order its keys were set, each line whole in the file before write() returns.
+// metrics.jsonl: one object per line, in the order its keys were set, each line whole in the file before
+// write() returns.
 class MetricsLog {
  public:
   // A resumed run continues behind its checkpoint's step: lines of later steps and a torn line go, so that

@@ -11,18 +11,25 @@
 namespace darope {
 
 AdamW::AdamW(Weights& weights, const Plan& plan, const OptimConfig& config)
-    : weights_(weights), config_(config), gradient_(weights.like_flat()), first_(weights.like_flat()), second_(weights.like_flat()) {
+    : weights_(weights),
+      config_(config),
+      gradient_(weights.like_flat()),
+      first_(weights.like_flat()),
+      second_(weights.like_flat()) {
   const at::TensorOptions scalar = weights.flat().options().dtype(at::kFloat);
   rate_ = at::zeros({}, scalar);
   steps_ = at::zeros({1}, scalar);
   stopped_ = at::zeros({1}, scalar);
   norm_ = at::zeros({1}, weights.flat().options());
   if (weights.copy().defined()) low_gradient_ = at::zeros_like(weights.copy());
-  const std::vector<Tensor> gradients = weights.cut(gradient_), low = weights.copy().defined() ? weights.cut(low_gradient_) : gradients;
+  const std::vector<Tensor> gradients = weights.cut(gradient_),
+                            low = weights.copy().defined() ? weights.cut(low_gradient_) : gradients;
   for (size_t i = 0; i < gradients.size(); ++i) {
     const Tensor& leaf = weights.leaves()[i];
-    leaf.mutable_grad() = plan.weights[i].of_encoding ? gradients[i] : low[i];       // backward adds to it in place
-    if (const auto& bounds = plan.weights[i].bounds) bounded_.push_back({leaf.detach(), bounds->first, bounds->second});
+    leaf.mutable_grad() =
+        plan.weights[i].of_encoding ? gradients[i] : low[i];  // backward adds to it in place
+    if (const auto& bounds = plan.weights[i].bounds)
+      bounded_.push_back({leaf.detach(), bounds->first, bounds->second});
   }
 }
 
@@ -36,15 +43,16 @@ void AdamW::collect() {
 void AdamW::update(int64_t offset, int64_t count, double decay) {
   if (count == 0) return;
   const auto part = [&](const Tensor& flat) { return flat.narrow(0, offset, count); };
-  at::_fused_adamw_({part(weights_.flat())}, {part(gradient_)}, {part(first_)}, {part(second_)}, {}, {steps_}, rate_, config_.beta1,
-                    config_.beta2, decay, config_.epsilon, false, false, {}, stopped_);
+  at::_fused_adamw_({part(weights_.flat())}, {part(gradient_)}, {part(first_)}, {part(second_)}, {}, {steps_},
+                    rate_, config_.beta1, config_.beta2, decay, config_.epsilon, false, false, {}, stopped_);
 }
 
 void AdamW::step(const Tensor& loss) {
   const at::NoGradGuard no_grad;
   norm_.copy_(at::linalg_vector_norm(gradient_));
   const Tensor both = norm_ + loss;
-  stopped_.copy_(at::maximum(stopped_, (both - both).ne(0).to(at::kFloat)));     // x - x is 0 unless x is not finite
+  stopped_.copy_(
+      at::maximum(stopped_, (both - both).ne(0).to(at::kFloat)));  // x - x is 0 unless x is not finite
   if (config_.clip > 0) gradient_.mul_((config_.clip / (norm_ + 1e-6)).clamp_max(1.0));
   steps_.add_(1).sub_(stopped_);
   update(0, weights_.decayed(), config_.weight_decay);

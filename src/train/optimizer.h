@@ -4,22 +4,22 @@
 
 namespace darope {
 
-// AdamW over all weights at once. Nothing here reads a value back from the device, so that a whole training step can be
-// recorded once and replayed: the rate, the step and the verdict on a step are tensors.
+// AdamW over all weights at once. Nothing here reads a value back from the device, so that a whole training
+// step can be recorded once and replayed: the rate, the step and the verdict on a step are tensors.
 class AdamW {
  public:
   AdamW(Weights& weights, const Plan& plan, const OptimConfig& config);
 
   void set_rate(double rate) { rate_.fill_(rate); }
   void zero_gradients() { gradient_.zero_(); }
-  void collect();                                             // after a backward pass: what low-precision leaves received, added up in float32
-  // Clips and applies what backward passes have added to the leaves' gradients. From the first loss or gradient norm that is
-  // not finite on, weights, moments and steps() stay as they were before it.
+  void collect();  // after a backward pass: what low-precision leaves received, added up in float32
+  // Clips and applies what backward passes have added to the leaves' gradients. From the first loss or
+  // gradient norm that is not finite on, weights, moments and steps() stay as they were before it.
   void step(const Tensor& loss);
 
-  const Tensor& steps() const { return steps_; }              // [1]: good steps so far
-  const Tensor& stopped() const { return stopped_; }          // [1]: 1 from the first bad step on
-  const Tensor& gradient_norm() const { return norm_; }       // [1], before clipping
+  const Tensor& steps() const { return steps_; }         // [1]: good steps so far
+  const Tensor& stopped() const { return stopped_; }     // [1]: 1 from the first bad step on
+  const Tensor& gradient_norm() const { return norm_; }  // [1], before clipping
 
   std::vector<TensorToWrite> named() const;
   void read(const SafetensorsFile& file, int64_t steps);
@@ -29,8 +29,8 @@ class AdamW {
 
   Weights& weights_;
   OptimConfig config_;
-  Tensor gradient_, first_, second_;                          // laid out like the weights
-  Tensor low_gradient_;                                       // of the leaves in a low-precision copy; undefined without one
+  Tensor gradient_, first_, second_;  // laid out like the weights
+  Tensor low_gradient_;               // of the leaves in a low-precision copy; undefined without one
   Tensor rate_, steps_, stopped_, norm_;
   struct Bounded {
     Tensor weight;

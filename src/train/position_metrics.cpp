@@ -20,7 +20,9 @@ void add_alpha(Decoder& model, size_t layer, Scalars& out) {
     if (!weight.parts.front().name.ends_with(".alpha") || weight.count() == 0) continue;
     const Tensor alpha = model.weights().leaves()[i].to(at::kCPU, at::kDouble);
     const std::string name = fmt::format("pe/alpha.layer{}", layer);
-    out.insert(out.end(), {{name + ".mean", alpha.mean().item<double>()}, {name + ".min", alpha.min().item<double>()}, {name + ".max", alpha.max().item<double>()}});
+    out.insert(out.end(), {{name + ".mean", alpha.mean().item<double>()},
+                           {name + ".min", alpha.min().item<double>()},
+                           {name + ".max", alpha.max().item<double>()}});
   }
 }
 
@@ -30,7 +32,8 @@ void add_coordinate(const Tensor& coordinate, int64_t length, size_t layer, Scal
   const Tensor p = at::histc(share, kBins, 0, 1) / double(share.numel());
   const std::string name = fmt::format("pe/coordinate.layer{}", layer);
   out.emplace_back(name + ".entropy", -at::xlogy(p, p).sum().item<double>() / std::log(double(kBins)));
-  out.emplace_back(name + ".saturated", ((share < 0.01) | (share > 0.99)).to(at::kFloat).mean().item<double>());
+  out.emplace_back(name + ".saturated",
+                   ((share < 0.01) | (share > 0.99)).to(at::kFloat).mean().item<double>());
 }
 
 }  // namespace
@@ -40,10 +43,13 @@ Scalars position_metrics(Decoder& model, const Tensor& tokens) {
   Scalars out;
   for (size_t layer = 0; layer < model.plan().layers.size(); ++layer) add_alpha(model, layer, out);
   const std::vector<Plan::Layer>& layers = model.plan().layers;
-  if (std::none_of(layers.begin(), layers.end(), [](const Plan::Layer& layer) { return layer.encoding->has_coordinate(); })) return out;
+  if (std::none_of(layers.begin(), layers.end(),
+                   [](const Plan::Layer& layer) { return layer.encoding->has_coordinate(); }))
+    return out;
   model.refresh();
   const std::vector<Tensor> coordinates = model.coordinates(tokens);
-  for (size_t layer = 0; layer < coordinates.size(); ++layer) add_coordinate(coordinates[layer], model.config().max_seqlen, layer, out);
+  for (size_t layer = 0; layer < coordinates.size(); ++layer)
+    add_coordinate(coordinates[layer], model.config().max_seqlen, layer, out);
   return out;
 }
 

@@ -9,9 +9,10 @@ namespace darope {
 
 using Scalars = std::vector<std::pair<std::string, double>>;
 
-// What an encoding has learned about position, layer by layer: alpha over the heads (how strongly the coordinate follows the
-// positional prior), and how the coordinates of these tokens [B, T] lie in [0, L]: `entropy` of their histogram, 1 where they are
-// spread evenly and 0 where all are alike, and `saturated`, the share within 1 % of either end. Nothing for schemes without them.
+// What an encoding has learned about position, layer by layer: alpha over the heads (how strongly the
+// coordinate follows the positional prior), and how the coordinates of these tokens [B, T] lie in [0, L]:
+// `entropy` of their histogram, 1 where they are spread evenly and 0 where all are alike, and `saturated`,
+// the share within 1 % of either end. Nothing for schemes without them.
 Scalars position_metrics(Decoder& model, const Tensor& tokens);
 
 }  // namespace darope

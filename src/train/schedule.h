@@ -4,11 +4,13 @@
 namespace darope {
 
 struct OptimConfig {
-  double lr = 3e-4, weight_decay = 0.1, warmup = 0.05, lr_min_ratio = 0.1, clip = 1.0, beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8;
+  double lr = 3e-4, weight_decay = 0.1, warmup = 0.05, lr_min_ratio = 0.1, clip = 1.0, beta1 = 0.9,
+         beta2 = 0.95, epsilon = 1e-8;
 
   void fields(auto&& visit) {
     visit("lr", lr, "peak learning rate of AdamW");
-    visit("weight_decay", weight_decay, "decoupled; on every tensor in style lingua, on matrices in style nanogpt");
+    visit("weight_decay", weight_decay,
+          "decoupled; on every tensor in style lingua, on matrices in style nanogpt");
     visit("warmup", warmup, "steps until the peak; below 1, a share of the steps");
     visit("lr_min_ratio", lr_min_ratio, "the rate at the end, as a share of the peak");
     visit("clip", clip, "largest gradient norm; 0 leaves gradients alone");
@@ -20,8 +22,8 @@ struct OptimConfig {
   int64_t warmup_steps(int64_t steps) const;
 };
 
-// The rate of a step counted from 0: warm-up, then half a cosine, each as the code base of that block style computes it.
-// Lingua's first step has rate 0 and nanoGPT's first has peak / (warmup + 1).
+// The rate of a step counted from 0: warm-up, then half a cosine, each as the code base of that block style
+// computes it. Lingua's first step has rate 0 and nanoGPT's first has peak / (warmup + 1).
 double learning_rate(const OptimConfig& config, bool lingua, int64_t step, int64_t steps);
 
 }  // namespace darope

@@ -29,20 +29,26 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Activations are freed and allocated again every step: keep their pages instead of asking the system for them each time.
+// Activations are freed and allocated again every step: keep their pages instead of asking the system for
+// them each time.
 void keep_freed_memory() {
   mallopt(M_MMAP_THRESHOLD, 1 << 30);
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
   mallopt(M_TOP_PAD, 64 << 20);
 }
 
-// Floating-point operations of a token, forward and backward, as Lingua counts them: products with weights, and causal attention.
+// Floating-point operations of a token, forward and backward, as Lingua counts them: products with weights,
+// and causal attention.
 double flops_per_token(const Decoder& model, int64_t length) {
   const DecoderConfig& c = model.config();
-  return 6 * double(model.plan().parameters() - c.vocab_size * c.dim) + 7 * double(c.n_layers * c.dim * length);
+  return 6 * double(model.plan().parameters() - c.vocab_size * c.dim) +
+         7 * double(c.n_layers * c.dim * length);
 }
 
-std::string now_in_utc() { return fmt::format("{:%FT%TZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now()))); }
+std::string now_in_utc() {
+  return fmt::format("{:%FT%TZ}",
+                     fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
+}
 
 // What a run writes while it trains: numbers for programs, a line for people, curves for TensorBoard.
 struct Logs {
@@ -63,8 +69,14 @@ struct Lane {
 
 class Trainer {
  public:
-  Trainer(Decoder& model, const TrainStream& data, const TrainConfig& config, const std::filesystem::path& folder, const TrainHooks& hooks)
-      : model_(model), data_(data), config_(config), folder_(folder), hooks_(hooks), optimizer_(model.weights(), model.plan(), config.optim),
+  Trainer(Decoder& model, const TrainStream& data, const TrainConfig& config,
+          const std::filesystem::path& folder, const TrainHooks& hooks)
+      : model_(model),
+        data_(data),
+        config_(config),
+        folder_(folder),
+        hooks_(hooks),
+        optimizer_(model.weights(), model.plan(), config.optim),
         loss_(at::zeros({1}, model.weights().flat().options())) {
     clean_checkpoints(folder_ / "checkpoints");
     clean_checkpoints(folder_ / "best");
@@ -90,7 +102,9 @@ class Trainer {
   void log(int64_t step, Logs& logs);
   TrainReport stop_at_nonfinite();
   [[noreturn]] void stop_on_signal(int64_t step, Logs& logs);
-  double seconds() const { return earlier_seconds_ + std::chrono::duration<double>(Clock::now() - start_).count(); }
+  double seconds() const {
+    return earlier_seconds_ + std::chrono::duration<double>(Clock::now() - start_).count();
+  }
   int64_t tokens(int64_t steps) const { return tokens_before(data_, steps * config_.grad_acc_steps); }
 
   Decoder& model_;
@@ -99,17 +113,17 @@ class Trainer {
   std::filesystem::path folder_;
   const TrainHooks& hooks_;
   AdamW optimizer_;
-  Tensor loss_;                              // [1]: mean over the batches of a step
-  std::map<int64_t, Lane> lanes_;            // by the tokens of a batch
-  Lane* lane_ = nullptr;                     // the current batch's
+  Tensor loss_;                    // [1]: mean over the batches of a step
+  std::map<int64_t, Lane> lanes_;  // by the tokens of a batch
+  Lane* lane_ = nullptr;           // the current batch's
   double best_loss_ = INFINITY;
-  bool validation_due_ = false;              // a signal came before this step's validation was through
+  bool validation_due_ = false;  // a signal came before this step's validation was through
   int64_t first_step_ = 0;
-  int64_t saved_ = -1;                       // the step of the newest checkpoint in the folder
+  int64_t saved_ = -1;  // the step of the newest checkpoint in the folder
   double earlier_seconds_ = 0;
   Clock::time_point start_ = Clock::now(), last_log_ = start_;
   int64_t last_logged_ = 0, tokens_ = 0, last_tokens_ = 0;
-  double data_seconds_ = 0;                  // spent on making batches since the last line of the log
+  double data_seconds_ = 0;  // spent on making batches since the last line of the log
 };
 
 void Trainer::resume() {
@@ -117,7 +131,7 @@ void Trainer::resume() {
   if (own || !hooks_.begin_from.empty()) read(own ? own->folder : hooks_.begin_from);
   if (own) saved_ = first_step_;
   const std::filesystem::path best = folder_ / "best";
-  for (const Checkpoint& each : list_checkpoints(best))                  // of a future that may not come again
+  for (const Checkpoint& each : list_checkpoints(best))  // of a future that may not come again
     if (each.step > saved_) remove_tree(each.folder);
   if (list_checkpoints(best).empty()) best_loss_ = INFINITY;
 }
@@ -126,7 +140,8 @@ void Trainer::read(const std::filesystem::path& checkpoint) {
   const Json state = parse_json(read_file(checkpoint / "train_state.json"), "train_state.json");
   first_step_ = state.at("step");
   if (first_step_ < 0 || first_step_ > config_.steps)
-    throw Error(fmt::format("{} is of step {}, beyond the {} steps asked for", checkpoint.string(), first_step_, config_.steps));
+    throw Error(fmt::format("{} is of step {}, beyond the {} steps asked for", checkpoint.string(),
+                            first_step_, config_.steps));
   earlier_seconds_ = state.at("seconds");
   best_loss_ = state.value("best_validation_loss", INFINITY);
   validation_due_ = state.value("validation_due", false);
@@ -137,7 +152,8 @@ void Trainer::read(const std::filesystem::path& checkpoint) {
 
 void Trainer::write_model(CheckpointFiles& files) {
   const Weights& weights = model_.weights();
-  files.write("model.safetensors", [&](FileWriter& out) { write_safetensors(out, weights.named(weights.flat())); });
+  files.write("model.safetensors",
+              [&](FileWriter& out) { write_safetensors(out, weights.named(weights.flat())); });
   files.write("config.json", hugging_face_config(model_.config()));
 }
 
@@ -161,7 +177,8 @@ void Trainer::save_best(int64_t step) {
   make_directories(root);
   write_checkpoint(root, step, [&](CheckpointFiles& files) {
     write_model(files);
-    files.write("train_state.json", nlohmann::ordered_json{{"step", step}, {"validation_loss", best_loss_}}.dump(1) + "\n");
+    files.write("train_state.json",
+                nlohmann::ordered_json{{"step", step}, {"validation_loss", best_loss_}}.dump(1) + "\n");
   });
   retain_checkpoints(root, 1);
 }
@@ -173,7 +190,7 @@ void Trainer::validate(int64_t step, Logs& logs) {
     loss = hooks_.validate();
   } catch (const Error&) {
     if (stop_signal() == 0) throw;
-    return;                                                 // the loop deals with the signal, and a resumed run validates first
+    return;  // the loop deals with the signal, and a resumed run validates first
   }
   validation_due_ = false;
   logs.validations.write({{"global_step", step}, {"loss/validation", loss}, {"created_at", now_in_utc()}});
@@ -193,8 +210,14 @@ void Trainer::load_batch(int64_t index) {
     return lane_->upload.copy(batch, lane_->batch);
   }
   const at::Device device = model_.device();
-  const auto recorded = [&](void (Trainer::*work)()) { return Recorded(device, config_.graph, [this, work] { (this->*work)(); }); };
-  lane_ = &lanes_.emplace(batch.tokens.numel(), Lane{batch.to(device), Upload(device), recorded(&Trainer::accumulate), recorded(&Trainer::accumulate_and_step)}).first->second;
+  const auto recorded = [&](void (Trainer::*work)()) {
+    return Recorded(device, config_.graph, [this, work] { (this->*work)(); });
+  };
+  lane_ = &lanes_
+               .emplace(batch.tokens.numel(),
+                        Lane{batch.to(device), Upload(device), recorded(&Trainer::accumulate),
+                             recorded(&Trainer::accumulate_and_step)})
+               .first->second;
 }
 
 // Dropout is a function of seed and batch, so that a resumed run drops what the undisturbed one drops.
@@ -239,22 +262,33 @@ bool Trainer::step(int64_t step) {
 
 void Trainer::log(int64_t step, Logs& logs) {
   const Clock::time_point now = Clock::now();
-  const double steps = double(step - last_logged_), elapsed = std::chrono::duration<double>(now - last_log_).count(), words = double(tokens_ - last_tokens_) / elapsed;
-  const double loss = loss_.item<double>(), norm = optimizer_.gradient_norm().item<double>(), memory = double(peak_memory(model_.device())) / double(1 << 30);
+  const double steps = double(step - last_logged_),
+               elapsed = std::chrono::duration<double>(now - last_log_).count(),
+               words = double(tokens_ - last_tokens_) / elapsed;
+  const double loss = loss_.item<double>(), norm = optimizer_.gradient_norm().item<double>(),
+               memory = double(peak_memory(model_.device())) / double(1 << 30);
   const double rate = learning_rate(config_.optim, model_.config().lingua(), step - 1, config_.steps);
-  Scalars scalars{{"loss/out", loss}, {"optim/grad_norm", norm}, {"optim/lr", rate}, {"speed/wps", words}, {"speed/FLOPS", words * flops_per_token(model_, lane_->batch.tokens.size(1))},
-                  {"speed/curr_iter_time", elapsed / steps}, {"speed/data_load_time", data_seconds_ / steps}, {"memory/max_reserved_gib", memory}};
-  for (const auto& each : position_metrics(model_, lane_->batch.tokens.narrow(0, 0, 1))) scalars.push_back(each);
+  Scalars scalars{{"loss/out", loss},
+                  {"optim/grad_norm", norm},
+                  {"optim/lr", rate},
+                  {"speed/wps", words},
+                  {"speed/FLOPS", words * flops_per_token(model_, lane_->batch.tokens.size(1))},
+                  {"speed/curr_iter_time", elapsed / steps},
+                  {"speed/data_load_time", data_seconds_ / steps},
+                  {"memory/max_reserved_gib", memory}};
+  for (const auto& each : position_metrics(model_, lane_->batch.tokens.narrow(0, 0, 1)))
+    scalars.push_back(each);
   nlohmann::ordered_json line{{"global_step", step}, {"acc_step", 0}};
   for (const auto& [key, value] : scalars) line[key] = value;
   line["optim/total_tokens"] = tokens_;
   line["created_at"] = now_in_utc();
   logs.metrics.write(line);
   logs.events.scalars(step, scalars);
-  const std::string words_of_it = fmt::format("loss: {:.4f}  grad: {:.1e}  wps: {:.3g}  lr: {:.1e}", loss, norm, words, rate);
+  const std::string words_of_it =
+      fmt::format("loss: {:.4f}  grad: {:.1e}  wps: {:.3g}  lr: {:.1e}", loss, norm, words, rate);
   logs.text.append(fmt::format("{}  step: {}  {}\n", now_in_utc(), step, words_of_it));
   logs.progress.show(step, words_of_it);
-  last_log_ = Clock::now();                                // what the lines cost is no step's time
+  last_log_ = Clock::now();  // what the lines cost is no step's time
   last_logged_ = step, last_tokens_ = tokens_;
   data_seconds_ = 0;
 }
@@ -264,28 +298,34 @@ Logs Trainer::open_logs() {
   const bool begun = std::filesystem::exists(folder_ / "metrics.jsonl");
   const std::optional<int64_t> cut_to = begun ? std::optional(first_step_) : std::nullopt;
   make_directories(folder_ / "tb");
-  const std::optional<int64_t> validated = begun ? std::optional(validation_due_ ? first_step_ - 1 : first_step_) : std::nullopt;
-  return {MetricsLog(folder_ / "metrics.jsonl", cut_to), MetricsLog(folder_ / "metrics.eval.jsonl", validated),
-          EventFile(folder_ / "tb", cut_to), AppendFile(folder_ / "train.log"), Progress("step", config_.steps, first_step_)};
+  const std::optional<int64_t> validated =
+      begun ? std::optional(validation_due_ ? first_step_ - 1 : first_step_) : std::nullopt;
+  return {MetricsLog(folder_ / "metrics.jsonl", cut_to),
+          MetricsLog(folder_ / "metrics.eval.jsonl", validated), EventFile(folder_ / "tb", cut_to),
+          AppendFile(folder_ / "train.log"), Progress("step", config_.steps, first_step_)};
 }
 
 TrainReport Trainer::stop_at_nonfinite() {
   const int64_t good = int64_t(optimizer_.steps().item<float>());
   if (good != saved_) save(good);
-  fmt::print(stderr, "the loss or its gradient is not finite at step {} (batch {} of the stream); the weights of step {} are kept in {}\n", good + 1,
-             good * config_.grad_acc_steps, good, (folder_ / "checkpoints").string());
+  fmt::print(stderr,
+             "the loss or its gradient is not finite at step {} (batch {} of the stream); the weights of "
+             "step {} are kept in {}\n",
+             good + 1, good * config_.grad_acc_steps, good, (folder_ / "checkpoints").string());
   return {true, good, tokens(good), seconds()};
 }
 
 void Trainer::stop_on_signal(int64_t step, Logs& logs) {
   logs.text.append(fmt::format("{}  stopped at step {} on a signal\n", now_in_utc(), step));
-  throw Error(fmt::format("stopped at step {} and saved; the same command goes on from there", step), ExitCode(exit_code_of(stop_signal())));
+  throw Error(fmt::format("stopped at step {} and saved; the same command goes on from there", step),
+              ExitCode(exit_code_of(stop_signal())));
 }
 
 TrainReport Trainer::run() {
   if (hooks_.on_begin) hooks_.on_begin(first_step_);
   Logs logs = open_logs();
-  logs.text.append(fmt::format("{}  {} at step {} of {}\n", now_in_utc(), first_step_ ? "resumed" : "begun", first_step_, config_.steps));
+  logs.text.append(fmt::format("{}  {} at step {} of {}\n", now_in_utc(), first_step_ ? "resumed" : "begun",
+                               first_step_, config_.steps));
   start_ = last_log_ = Clock::now();
   last_logged_ = first_step_, last_tokens_ = tokens_;
   if (validation_due_ && hooks_.validate) validate(first_step_, logs);
@@ -294,15 +334,17 @@ TrainReport Trainer::run() {
     const bool taken = step(done);
     done += taken;
     if (taken && hooks_.on_step) hooks_.on_step(done);
-    const bool last = done == config_.steps, dump = config_.checkpoint.dump.every > 0 && done % config_.checkpoint.dump.every == 0;
+    const bool last = done == config_.steps,
+               dump = config_.checkpoint.dump.every > 0 && done % config_.checkpoint.dump.every == 0;
     const bool write_log = taken && (done % config_.logging.freq == 0 || last), stop = stop_signal() != 0;
-    const bool check = taken && hooks_.validate && config_.validation.every > 0 && (done % config_.validation.every == 0 || last);
+    const bool check = taken && hooks_.validate && config_.validation.every > 0 &&
+                       (done % config_.validation.every == 0 || last);
     if (!(write_log || dump || stop || check)) continue;
     if (optimizer_.stopped().item<float>() != 0) return stop_at_nonfinite();
     if (write_log) log(done, logs);
     if (check) validate(done, logs);
     if ((dump || last || stop || stop_signal()) && done != saved_) {
-      logs.sync();                                          // no checkpoint outlives the lines that led to it
+      logs.sync();  // no checkpoint outlives the lines that led to it
       save(done);
     }
     if (stop_signal() && (!last || validation_due_)) stop_on_signal(done, logs);
@@ -322,7 +364,7 @@ void TrainConfig::check() const {
   const auto at_most = [](const char* key, int64_t value, int64_t most) {
     if (value > most) throw Error(fmt::format("{} is {}: it may be at most {}", key, value, most));
   };
-  at_most("steps", steps, 1 << 24);                         // Adam counts in float32
+  at_most("steps", steps, 1 << 24);  // Adam counts in float32
   at_most("grad_acc_steps", grad_acc_steps, 1 << 20);
   at_least("checkpoint.dump.every", checkpoint.dump.every, 0);
   at_least("checkpoint.dump.keep", checkpoint.dump.keep, 1);
@@ -331,8 +373,8 @@ void TrainConfig::check() const {
   optim.check(steps);
 }
 
-TrainReport train(Decoder& model, const TrainStream& data, const TrainConfig& config, const std::filesystem::path& folder,
-                  const TrainHooks& hooks) {
+TrainReport train(Decoder& model, const TrainStream& data, const TrainConfig& config,
+                  const std::filesystem::path& folder, const TrainHooks& hooks) {
   config.check();
   keep_freed_memory();
   if (config.deterministic) compute_deterministically();

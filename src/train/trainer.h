@@ -10,18 +10,22 @@ namespace darope {
 
 struct TrainReport {
   bool diverged = false;
-  int64_t steps = 0, tokens = 0;            // good steps, with those before a resume
-  double seconds = 0;                       // of training, with those before a resume
+  int64_t steps = 0, tokens = 0;  // good steps, with those before a resume
+  double seconds = 0;             // of training, with those before a resume
 };
 
-// Trains in a run's folder: metrics.jsonl, metrics.eval.jsonl, train.log, tb/, checkpoints/. Goes on from the newest checkpoint there, bit for bit as if it had
-// never stopped. A signal saves and throws; a loss that is not finite saves the last good weights and says so in the report.
+// Trains in a run's folder: metrics.jsonl, metrics.eval.jsonl, train.log, tb/, checkpoints/. Goes on from the
+// newest checkpoint there, bit for bit as if it had never stopped. A signal saves and throws; a loss that is
+// not finite saves the last good weights and says so in the report.
 struct TrainHooks {
-  std::function<void(int64_t)> on_begin = {};         // hears the step it goes on from, once all is loaded and before any file changes
-  std::function<void(int64_t)> on_step = {};          // hears the number of finished steps
-  std::function<double()> validate = {};              // the mean loss on validation data; lowest so far: the weights go to best/
-  std::filesystem::path begin_from = {};              // a checkpoint to go on from where the folder has none of its own
+  std::function<void(int64_t)> on_begin =
+      {};  // hears the step it goes on from, once all is loaded and before any file changes
+  std::function<void(int64_t)> on_step = {};  // hears the number of finished steps
+  std::function<double()> validate =
+      {};  // the mean loss on validation data; lowest so far: the weights go to best/
+  std::filesystem::path begin_from = {};  // a checkpoint to go on from where the folder has none of its own
 };
-TrainReport train(Decoder& model, const TrainStream& data, const TrainConfig& config, const std::filesystem::path& folder, const TrainHooks& hooks = {});
+TrainReport train(Decoder& model, const TrainStream& data, const TrainConfig& config,
+                  const std::filesystem::path& folder, const TrainHooks& hooks = {});
 
 }  // namespace darope

@@ -78,19 +78,23 @@ TEST(Config, ReadsFilesAndNamesThem) {
   const Scratch folder;
   write_file(folder / "run.yaml", "# a comment\nsteps: 3\n\noptim:\n  lrr: 1\n");
   TestConfig config;
-  expect_contains(error_of([&] { load_config(config, folder / "run.yaml", {}); }),
-                  (folder / "run.yaml").string() + ":5: unknown setting 'optim.lrr'; did you mean 'optim.lr'?");
-  expect_contains(error_of([&] { load_config(config, folder / "absent.yaml", {}); }), "absent.yaml: no such file");
+  expect_contains(
+      error_of([&] { load_config(config, folder / "run.yaml", {}); }),
+      (folder / "run.yaml").string() + ":5: unknown setting 'optim.lrr'; did you mean 'optim.lr'?");
+  expect_contains(error_of([&] { load_config(config, folder / "absent.yaml", {}); }),
+                  "absent.yaml: no such file");
 }
 
 TEST(Config, EveryTypeFromFileAndCommandLine) {
-  const TestConfig c = from("name: 124M\ncompile: true\nsources: [x, 'y z']\nlengths:\n  - 1\n  - -2\noptim:\n  clip: null\n");
+  const TestConfig c =
+      from("name: 124M\ncompile: true\nsources: [x, 'y z']\nlengths:\n  - 1\n  - -2\noptim:\n  clip: null\n");
   EXPECT_EQ(c.name, "124M");
   EXPECT_TRUE(c.compile);
   EXPECT_EQ(c.sources, (std::vector<std::string>{"x", "y z"}));
   EXPECT_EQ(c.lengths, (std::vector<int64_t>{1, -2}));
   EXPECT_FALSE(c.optim.clip);
-  const TestConfig d = from("", {"--compile=true", "name=null: [", "sources=p,q", "lengths=[4, 5]", "optim.clip=null", "optim.lr=1"});
+  const TestConfig d = from("", {"--compile=true", "name=null: [", "sources=p,q", "lengths=[4, 5]",
+                                 "optim.clip=null", "optim.lr=1"});
   EXPECT_TRUE(d.compile);
   EXPECT_EQ(d.name, "null: [");
   EXPECT_EQ(d.sources, (std::vector<std::string>{"p", "q"}));
@@ -107,23 +111,29 @@ TEST(Config, WrongTypesNameKeyAndLine) {
   EXPECT_EQ(complaint("seed: 1\nsteps: 12x"), "x.yaml:2: 'steps' should be an integer, not '12x'");
   EXPECT_EQ(complaint("steps: \"5\""), "x.yaml:1: 'steps' should be an integer, not the string '5'");
   EXPECT_EQ(complaint("steps: 1.5"), "x.yaml:1: 'steps' should be an integer, not '1.5'");
-  EXPECT_EQ(complaint("steps: 9223372036854775808"), "x.yaml:1: 'steps' should be an integer, not '9223372036854775808'");
+  EXPECT_EQ(complaint("steps: 9223372036854775808"),
+            "x.yaml:1: 'steps' should be an integer, not '9223372036854775808'");
   EXPECT_EQ(complaint("steps:"), "x.yaml:1: 'steps' should be an integer, not null");
   EXPECT_EQ(complaint("compile: 1"), "x.yaml:1: 'compile' should be true or false, not '1'");
   EXPECT_EQ(complaint("optim: {lr: .nan}"), "x.yaml:1: 'optim.lr' should be a finite number, not '.nan'");
   EXPECT_EQ(complaint("optim: {lr: 1e999}"), "x.yaml:1: 'optim.lr' should be a finite number, not '1e999'");
-  EXPECT_EQ(complaint("optim: {clip: x}"), "x.yaml:1: 'optim.clip' should be a finite number or null, not 'x'");
+  EXPECT_EQ(complaint("optim: {clip: x}"),
+            "x.yaml:1: 'optim.clip' should be a finite number or null, not 'x'");
   EXPECT_EQ(complaint("name: [a]"), "x.yaml:1: 'name' should be a string, not a list");
   EXPECT_EQ(complaint("lengths: [1, {a: 2}]"), "x.yaml:1: 'lengths' should be an integer, not a section");
   EXPECT_EQ(complaint("optim: 3"), "x.yaml:1: 'optim' is a section of settings, not '3'");
-  EXPECT_EQ(complaint("", {"--steps=ten"}), "'--steps=ten' on the command line: 'steps' should be an integer, not 'ten'");
+  EXPECT_EQ(complaint("", {"--steps=ten"}),
+            "'--steps=ten' on the command line: 'steps' should be an integer, not 'ten'");
 }
 
 TEST(Config, UnknownAndDoubleKeys) {
   expect_contains(complaint("lr: 1"), "x.yaml:1: unknown setting 'lr'; did you mean 'optim.lr'?");
   expect_contains(complaint("", {"optim.lrr=1"}), "did you mean 'optim.lr'?");
-  EXPECT_EQ(complaint("colour: red"), "x.yaml:1: unknown setting 'colour'. Known: name, steps, compile, note, sources, lengths, optim.*, checkpoint.*, seed");
-  EXPECT_EQ(complaint("optim: {momentum: 1}"), "x.yaml:1: unknown setting 'optim.momentum'. Known: optim.lr, optim.warmup, optim.clip");
+  EXPECT_EQ(complaint("colour: red"),
+            "x.yaml:1: unknown setting 'colour'. Known: name, steps, compile, note, sources, lengths, "
+            "optim.*, checkpoint.*, seed");
+  EXPECT_EQ(complaint("optim: {momentum: 1}"),
+            "x.yaml:1: unknown setting 'optim.momentum'. Known: optim.lr, optim.warmup, optim.clip");
   expect_contains(complaint("", {"optim=1"}), "'optim' is a section");
   expect_contains(complaint("", {"--compile"}), "'compile' needs a value");
   expect_contains(complaint("", {"steps=1", "--steps=2"}), "'steps' is set twice");
@@ -139,7 +149,8 @@ TEST(Config, WhatIsNoConfig) {
   expect_contains(complaint("steps: 1\n---\nsteps: 2"), "more than one YAML document");
   expect_contains(complaint("name: &a x\nsources: [*a]"), "x.yaml:2: YAML aliases");
   expect_contains(complaint("? [a, b]\n: 1"), "a key must be a name");
-  expect_contains(complaint("name: " + std::string(100, '[') + std::string(100, ']')), "nested more than 32 deep");
+  expect_contains(complaint("name: " + std::string(100, '[') + std::string(100, ']')),
+                  "nested more than 32 deep");
   expect_contains(complaint(std::string(2'000'000, '#')), "larger than");
 }
 
@@ -149,7 +160,8 @@ TEST(Config, PrintedConfigReadsBack) {
   c.optim = {1.0 / 3, -5, std::nullopt};
   c.sources = {"yes", "null", "", "1"};
   c.lengths = {INT64_MIN, INT64_MAX};
-  for (const std::string& name : {c.name, std::string("yes"), std::string("1"), std::string("plain/word-1.2"), std::string()}) {
+  for (const std::string& name :
+       {c.name, std::string("yes"), std::string("1"), std::string("plain/word-1.2"), std::string()}) {
     c.name = name;
     TestConfig back;
     read_yaml(list_fields(back), to_yaml(c), "printed");

@@ -13,7 +13,8 @@ TEST(Sha256, NistVectors) {
   EXPECT_EQ(sha256("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   EXPECT_EQ(sha256("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"),
             "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
-  EXPECT_EQ(sha256(std::string(1'000'000, 'a')), "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+  EXPECT_EQ(sha256(std::string(1'000'000, 'a')),
+            "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
 TEST(Files, WritesAndReadsBack) {
@@ -24,7 +25,8 @@ TEST(Files, WritesAndReadsBack) {
   EXPECT_EQ(read_file(folder / "a"), text);
   EXPECT_EQ(size_of_file(folder / "a"), int64_t(text.size()));
   EXPECT_EQ(sha256_of_file(folder / "a"), sha256(text));
-  expect_contains(error_of([&] { read_file(folder / "a", 100); }), "has 200007 bytes, more than the 100 it may have");
+  expect_contains(error_of([&] { read_file(folder / "a", 100); }),
+                  "has 200007 bytes, more than the 100 it may have");
   expect_contains(error_of([&] { read_file(folder / "b"); }), "no such file or folder");
   expect_contains(error_of([&] { read_file(folder.path()); }), "it is a folder");
 }
@@ -55,7 +57,8 @@ TEST(Files, AppendsAndCutsBack) {
 }
 
 TEST(Files, FullAndReadOnlyDisksAreNamed) {
-  expect_contains(error_of([] { AppendFile("/dev/full").append("x"); }), "cannot write /dev/full: no space left on the disk");
+  expect_contains(error_of([] { AppendFile("/dev/full").append("x"); }),
+                  "cannot write /dev/full: no space left on the disk");
   expect_contains(error_of([] { write_file("/proc/version", "x"); }), "cannot write /proc/version");
 }
 

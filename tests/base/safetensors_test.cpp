@@ -29,9 +29,11 @@ TEST(Safetensors, WritesTheKnownBytes) {
   FileWriter out(folder / "a.safetensors");
   write_safetensors(out, {{"a", Dtype::kF32, {2}, [&] { return std::as_bytes(std::span(values)); }}});
   out.commit();
-  EXPECT_EQ(read_file(folder / "a.safetensors"),
-            file_of(R"({"__metadata__":{"format":"pt"},"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})" + std::string(3, ' '),
-                    std::string("\0\0\x80\x3f\0\0\0\x40", 8)));
+  EXPECT_EQ(
+      read_file(folder / "a.safetensors"),
+      file_of(R"({"__metadata__":{"format":"pt"},"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})" +
+                  std::string(3, ' '),
+              std::string("\0\0\x80\x3f\0\0\0\x40", 8)));
 }
 
 TEST(Safetensors, ReadsWhatItWroteWhateverTheOrder) {
@@ -64,16 +66,23 @@ TEST(Safetensors, WriterRefusesNonsense) {
   const std::string two = "ab";
   FileWriter out(folder / "x");
   const auto bytes = [&] { return view(two); };
-  expect_contains(error_of([&] { write_safetensors(out, {{"a", Dtype::kU8, {3}, bytes}}); }), "more or fewer bytes");
-  expect_contains(error_of([&] { write_safetensors(out, {{"a", Dtype::kU8, {2}, bytes}, {"a", Dtype::kU8, {2}, bytes}}); }), "two tensors");
-  expect_contains(error_of([&] { write_safetensors(out, {{"a", Dtype::kF4, {3}, bytes}}); }), "no whole number of bytes");
+  expect_contains(error_of([&] { write_safetensors(out, {{"a", Dtype::kU8, {3}, bytes}}); }),
+                  "more or fewer bytes");
+  expect_contains(error_of([&] {
+                    write_safetensors(out, {{"a", Dtype::kU8, {2}, bytes}, {"a", Dtype::kU8, {2}, bytes}});
+                  }),
+                  "two tensors");
+  expect_contains(error_of([&] { write_safetensors(out, {{"a", Dtype::kF4, {3}, bytes}}); }),
+                  "no whole number of bytes");
 }
 
 TEST(Safetensors, AllowsPaddingAndEmptiness) {
   EXPECT_EQ(complaint(file_of("{}")), "");
   EXPECT_EQ(complaint(file_of("{}   ")), "");
   EXPECT_EQ(complaint(file_of("{\"a\":" + entry("F32", "", "0,4") + "}", "1234")), "");
-  EXPECT_EQ(complaint(file_of("{\"a\":" + entry("F32", "0,5", "0,0") + ",\"b\":" + entry("F4", "2", "0,1") + "}", "1")), "");
+  EXPECT_EQ(complaint(file_of(
+                "{\"a\":" + entry("F32", "0,5", "0,0") + ",\"b\":" + entry("F4", "2", "0,1") + "}", "1")),
+            "");
 }
 
 TEST(Safetensors, RefusesHostileLengths) {
@@ -87,7 +96,9 @@ TEST(Safetensors, RefusesHostileLengths) {
 
 TEST(Safetensors, RefusesBrokenHeaders) {
   const std::string four = "1234";
-  const auto one = [&](const std::string& value) { return complaint(file_of("{\"a\":" + value + "}", four)); };
+  const auto one = [&](const std::string& value) {
+    return complaint(file_of("{\"a\":" + value + "}", four));
+  };
   EXPECT_EQ(one(entry("F32", "1", "0,4")), "");
   expect_contains(one(entry("F33", "1", "0,4")), "unknown dtype");
   expect_contains(one(entry("F32", "1", "0,8")), "cut short");
@@ -97,8 +108,9 @@ TEST(Safetensors, RefusesBrokenHeaders) {
   expect_contains(one(entry("F32", "-1", "0,4")), "no size");
   expect_contains(one(entry("F32", "1.0", "0,4")), "no size");
   expect_contains(one(entry("F32", "1", "-4,0")), "no size");
-  expect_contains(one(entry("F32", "4294967296,4294967296,1", "0,4")), "does not match");            // wraps to 0 bytes
-  expect_contains(one(entry("F32", "4611686018427387904,4611686018427387905", "0,4")), "does not match");   // wraps to 4 bytes
+  expect_contains(one(entry("F32", "4294967296,4294967296,1", "0,4")), "does not match");  // wraps to 0 bytes
+  expect_contains(one(entry("F32", "4611686018427387904,4611686018427387905", "0,4")),
+                  "does not match");  // wraps to 4 bytes
   expect_contains(one(entry("F4", "7", "0,4")), "does not match");
   expect_contains(one(R"({"dtype":"F32","shape":[1]})"), "and no more");
   expect_contains(one(R"({"dtype":"F32","shape":[1],"data_offsets":[0,4],"x":1})"), "and no more");

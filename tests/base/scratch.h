@@ -25,7 +25,8 @@ class Scratch {
 };
 
 // The sentence a call fails with; "" if it does not fail.
-template <class Call> std::string error_of(const Call& call) {
+template <class Call>
+std::string error_of(const Call& call) {
   try {
     call();
   } catch (const Error& e) {

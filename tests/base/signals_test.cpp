@@ -9,7 +9,7 @@
 namespace darope {
 namespace {
 
-TEST(Signals, OneRequestMayComeTwice) {                    // as from `timeout -s INT`, which signals the process and its group
+TEST(Signals, OneRequestMayComeTwice) {  // as from `timeout -s INT`, which signals the process and its group
   watch_signals();
   std::raise(SIGINT);
   std::raise(SIGINT);
@@ -18,7 +18,7 @@ TEST(Signals, OneRequestMayComeTwice) {                    // as from `timeout -
   EXPECT_EQ(stop_signal(), 0);
 }
 
-TEST(Signals, TheFirstOneCounts) {                         // a scheduler's wish is not taken for a person's
+TEST(Signals, TheFirstOneCounts) {  // a scheduler's wish is not taken for a person's
   watch_signals();
   std::raise(SIGTERM);
   std::raise(SIGINT);

@@ -29,7 +29,8 @@ std::string random_bases(int64_t count, uint64_t seed) {
   return out;
 }
 
-void write_fasta(const fs::path& file, const std::vector<std::pair<std::string, std::string>>& records, size_t width = 80) {
+void write_fasta(const fs::path& file, const std::vector<std::pair<std::string, std::string>>& records,
+                 size_t width = 80) {
   std::ofstream out(file);
   for (const auto& [name, bases] : records) {
     out << ">" << name << "\n";
@@ -48,20 +49,24 @@ TEST(Genome, Chromosome22GivesThePapersWindows) {
   const Scratch scratch;
   fs::create_directory(scratch / "in");
   const std::string bases = std::string(10'510'000, 'N') + random_bases(50'818'468 - 10'510'000, 1);
-  const std::string scaffold = "NT_187361.1 Homo sapiens chromosome 1 unlocalized genomic scaffold, GRCh38.p14 Primary Assembly";
-  write_fasta(scratch / "in" / "a.fna", {{chromosome("NC_000001.11", "1"), random_bases(6200, 2)}, {scaffold, random_bases(9000, 3)},
+  const std::string scaffold =
+      "NT_187361.1 Homo sapiens chromosome 1 unlocalized genomic scaffold, GRCh38.p14 Primary Assembly";
+  write_fasta(scratch / "in" / "a.fna", {{chromosome("NC_000001.11", "1"), random_bases(6200, 2)},
+                                         {scaffold, random_bases(9000, 3)},
                                          {chromosome("NC_000021.9", "21"), random_bases(20'000, 4)},
                                          {chromosome("NC_000022.11", "22"), bases}});
   const Manifest manifest = prepare("genome", scratch / "in", scratch / "set");
   EXPECT_EQ(manifest[Split::train].sequences, 1);
-  EXPECT_EQ(manifest[Split::validation].sequences, 3);                // 18,200 bases of 20,000 are published: 0, 6050 and 12,100 fit
+  EXPECT_EQ(manifest[Split::validation].sequences,
+            3);  // 18,200 bases of 20,000 are published: 0, 6050 and 12,100 fit
   EXPECT_EQ(manifest[Split::test].sequences, 8399);
   EXPECT_EQ(manifest[Split::test].shortest, 6100);
   EXPECT_EQ(manifest.facts["left_out"]["records"], 1);
   EXPECT_TRUE(manifest.skipped.empty());
 
   const PreparedData data(scratch / "set");
-  for (const int64_t i : {0, 1737, 1738, 5000, 8398}) EXPECT_EQ(text(data[Split::test].read(i)), bases.substr(size_t(6050 * i), 6100)) << i;
+  for (const int64_t i : {0, 1737, 1738, 5000, 8398})
+    EXPECT_EQ(text(data[Split::test].read(i)), bases.substr(size_t(6050 * i), 6100)) << i;
   // 10,510,000 / 6050 = 1737.2: window 1737 begins with N and 1738 is the first without.
   EXPECT_EQ(manifest.facts["n_free"]["test"].dump(), "[[1738,8398]]");
 }
@@ -78,7 +83,7 @@ TEST(Genome, AWindowIsPresentedAsAThousandTokens) {
     ASSERT_EQ(tokens.size(), 1000u);
     shifts.insert(bases.find(text_of_sixmers(tokens)));
   }
-  EXPECT_EQ(shifts.size(), 100u);                                     // all of 0..99, each missed with probability 2e-9
+  EXPECT_EQ(shifts.size(), 100u);  // all of 0..99, each missed with probability 2e-9
   EXPECT_EQ(*shifts.rbegin(), 99u);
 }
 
@@ -117,7 +122,7 @@ TEST(Genome, ADamagedFileLeavesNoTrace) {
   const Manifest manifest = prepare("fasta", scratch / "in", scratch / "set");
   ASSERT_EQ(manifest.skipped.size(), 1u);
   EXPECT_EQ(manifest.skipped[0].name, "train-2.fa");
-  EXPECT_EQ(manifest.skipped[0].offset, 3 + 30'000 + 375 + 3 + 3);    // the star
+  EXPECT_EQ(manifest.skipped[0].offset, 3 + 30'000 + 375 + 3 + 3);  // the star
   EXPECT_EQ(manifest[Split::train].sequences, 4);
   EXPECT_EQ(manifest.sources.size(), 3u);
 }

@@ -18,9 +18,11 @@ std::string read(std::string_view text, const FastaLimits& limits = {}) {
   const Scratch scratch;
   write_file(scratch / "a.fa", text);
   std::string out;
-  read_fasta(scratch / "a.fa", limits,
-             {.record = [&](std::string_view name, int64_t place) { out += fmt::format("{}{}@{}:", out.empty() ? "" : "|", name, place); },
-              .bases = [&](std::string_view bases) { out += bases; }});
+  read_fasta(
+      scratch / "a.fa", limits,
+      {.record = [&](std::string_view name,
+                     int64_t place) { out += fmt::format("{}{}@{}:", out.empty() ? "" : "|", name, place); },
+       .bases = [&](std::string_view bases) { out += bases; }});
   return out;
 }
 
@@ -77,8 +79,9 @@ TEST(Fasta, RefusesWithAPlace) {
   EXPECT_EQ(refusal("ACGT\n"), "0 bases before the first '>'; a FASTA file begins with '>' and a name");
   EXPECT_EQ(refusal(">a\nAC\nAC-T").substr(0, 18), "8 '-' is no base; ");
   EXPECT_EQ(refusal(">a\nACGT>b\n").substr(0, 18), "7 '>' is no base; ");
-  EXPECT_EQ(refusal(">p\nMEEPQ").substr(0, 5), "4 'E'");                       // a protein
-  EXPECT_EQ(refusal(">a\nA\n>" + std::string(100, 'x') + "\nA", {.header_bytes = 50}), "5 a header longer than 50 bytes");
+  EXPECT_EQ(refusal(">p\nMEEPQ").substr(0, 5), "4 'E'");  // a protein
+  EXPECT_EQ(refusal(">a\nA\n>" + std::string(100, 'x') + "\nA", {.header_bytes = 50}),
+            "5 a header longer than 50 bytes");
 }
 
 TEST(Fasta, UnpacksGzipAndBgzip) {
@@ -97,7 +100,7 @@ TEST(Fasta, DamagedPackingIsNotTakenForAnEnd) {
   for (const size_t left : {packed.size() - 1, packed.size() - 9, packed.size() / 2})
     expect_contains(refusal(packed.substr(0, left)), "cut short or damaged");
   std::string changed = packed;
-  changed[changed.size() - 6] ^= 1;                                              // the checksum
+  changed[changed.size() - 6] ^= 1;  // the checksum
   expect_contains(refusal(changed), "cut short or damaged");
   expect_contains(refusal(packed + "and more of something else"), "cut short or damaged");
 }
@@ -105,7 +108,8 @@ TEST(Fasta, DamagedPackingIsNotTakenForAnEnd) {
 TEST(Fasta, RefusesABombAndReadsACentromere) {
   const FastaLimits limits{.ratio_from = 1 << 20};
   const std::string bomb = gzip(">a\n" + std::string(4 << 20, 'N'));
-  EXPECT_EQ(refusal(bomb, limits), "1114112 it unpacks to more than 200 times its size, which a genome does not");
+  EXPECT_EQ(refusal(bomb, limits),
+            "1114112 it unpacks to more than 200 times its size, which a genome does not");
   const std::string genome = gzip(">a\n" + std::string(4 << 20, 'N') + random_bases(1 << 20, 3));
   EXPECT_EQ(read(genome, limits).size(), 4u + (5 << 20));
 }

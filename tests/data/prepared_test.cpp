@@ -1,5 +1,3 @@
-#include "data/prepared/prepared_data.h"
-
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -12,6 +10,7 @@
 #include "base/json.h"
 #include "data/prepared/audit.h"
 #include "data/prepared/preparation.h"
+#include "data/prepared/prepared_data.h"
 #include "scratch.h"
 
 namespace darope {
@@ -30,7 +29,8 @@ Manifest make(const fs::path& out) {
   Preparation preparation(find_kind("jsb"), {.source = "", .out = out, .seed = 0});
   preparation.source("a.json", "text");
   for (const char* item : {"a", "b"})
-    for (const uint16_t first : {3, 4}) preparation.add(Split::train, item, counting(uint16_t(first + item[0]), 100));
+    for (const uint16_t first : {3, 4})
+      preparation.add(Split::train, item, counting(uint16_t(first + item[0]), 100));
   preparation.add(Split::validation, "c", counting(50, 7));
   preparation.skip("x.json", BadInput("it ends early", 12));
   preparation.skip("y.json", Error("permission denied"));
@@ -98,7 +98,8 @@ TEST(Prepared, OneThatWasKilledIsBegunAnew) {
   const pid_t child = fork();
   if (child == 0) {
     Preparation preparation(find_kind("jsb"), {.source = "", .out = scratch / "set", .seed = 0});
-    for (int i = 0; i < 30'000; ++i) preparation.add(Split::train, "old", counting(3, 100));      // beyond any buffer
+    for (int i = 0; i < 30'000; ++i)
+      preparation.add(Split::train, "old", counting(3, 100));  // beyond any buffer
     raise(SIGKILL);
   }
   int status = 0;
@@ -115,7 +116,8 @@ TEST(Prepared, TwoAtOnceDoNotMeet) {
   const Scratch scratch;
   const PrepareRequest request{.source = "", .out = scratch / "set", .seed = 0};
   Preparation first(find_kind("jsb"), request);
-  expect_contains(error_of([&] { Preparation second(find_kind("jsb"), request); }), "another process is preparing");
+  expect_contains(error_of([&] { Preparation second(find_kind("jsb"), request); }),
+                  "another process is preparing");
   EXPECT_TRUE(fs::exists(scratch / "set.preparing" / "train.npy"));
 }
 
@@ -136,14 +138,17 @@ TEST(Prepared, LeavesAloneWhatIsThere) {
 TEST(Prepared, RefusesSequencesThatMeanNothing) {
   const Scratch scratch;
   Preparation preparation(find_kind("jsb"), {.source = "", .out = scratch / "set", .seed = 0});
-  expect_contains(error_of([&] { preparation.add(Split::train, "a", counting(3, 1)); }), "nothing to predict");
+  expect_contains(error_of([&] { preparation.add(Split::train, "a", counting(3, 1)); }),
+                  "nothing to predict");
   const std::vector<uint16_t> beyond = {1, 90};
   expect_contains(error_of([&] { preparation.add(Split::train, "a", beyond); }), "outside the 90");
 }
 
 // Each line breaks one thing; the message should name it.
 TEST(Prepared, RefusesAManifestThatLies) {
-  const struct { const char *from, *to, *message; } cases[] = {
+  const struct {
+    const char *from, *to, *message;
+  } cases[] = {
       {"\"format\": 1", "\"format\": 2", "format 2"},
       {"\"kind\": \"jsb\"", "\"kind\": \"jsbb\"", "did you mean 'jsb'"},
       {"\"kind\": \"jsb\"", "\"kind\": 7", "kind should be a string"},
@@ -173,7 +178,7 @@ TEST(Prepared, RefusesFilesThatDiffer) {
   expect_contains(open_error(scratch / "set"), "its manifest says");
   write_file(file, whole);
   std::string bad = places;
-  bad[bad.size() - 15] = 0;                              // the last sequence begins at 44, not 300
+  bad[bad.size() - 15] = 0;  // the last sequence begins at 44, not 300
   write_file(starts, bad);
   expect_contains(open_error(scratch / "set"), "leave each sequence two values");
   write_file(starts, places);
@@ -194,7 +199,8 @@ TEST(Prepared, RefusesAValueOutsideTheVocabulary) {
 
 TEST(Prepared, SplitsAreSharesOfAnOrderThatTheSeedDraws) {
   const auto counts = [](const std::vector<Split>& splits) {
-    return std::array{std::count(splits.begin(), splits.end(), Split::train), std::count(splits.begin(), splits.end(), Split::validation),
+    return std::array{std::count(splits.begin(), splits.end(), Split::train),
+                      std::count(splits.begin(), splits.end(), Split::validation),
                       std::count(splits.begin(), splits.end(), Split::test)};
   };
   EXPECT_EQ(counts(draw_splits(1276, 0)), (std::array<ptrdiff_t, 3>{1148, 64, 64}));
@@ -206,7 +212,8 @@ TEST(Prepared, SplitsAreSharesOfAnOrderThatTheSeedDraws) {
     const std::vector<Split> splits = draw_splits(20, seed);
     for (size_t i = 0; i < 20; ++i) tested[i] += splits[i] == Split::test;
   }
-  for (const int64_t times : tested) EXPECT_NEAR(double(times), 200, 70);      // five deviations of a binomial with p = 1/20
+  for (const int64_t times : tested)
+    EXPECT_NEAR(double(times), 200, 70);  // five deviations of a binomial with p = 1/20
   expect_contains(error_of([] { draw_splits(2, 0); }), "at least 3");
 }
 
@@ -217,7 +224,7 @@ TEST(Audit, CountsRepeatsAndOverlap) {
     preparation.add(Split::train, "a", counting(0, 300));
     preparation.add(Split::train, "b", counting(0, 300));
     preparation.add(Split::validation, "c", counting(0, 300));
-    std::vector<uint16_t> half = counting(5, 128);                  // a run from inside train, then one that is nowhere in it
+    std::vector<uint16_t> half = counting(5, 128);  // a run from inside train, then one that is nowhere in it
     std::reverse(half.begin() + 64, half.end());
     preparation.add(Split::test, "a", half);
     preparation.finish();

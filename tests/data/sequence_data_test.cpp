@@ -15,8 +15,8 @@ namespace {
 
 constexpr int64_t kPieces = 7, kLength = 12;
 
-// Piece i has i + 4 tokens: one that tells it from the others, counted from `first`, then `note` again and again. The last piece of
-// train is too long for the context.
+// Piece i has i + 4 tokens: one that tells it from the others, counted from `first`, then `note` again and
+// again. The last piece of train is too long for the context.
 void prepare(const std::filesystem::path& out, const char* kind, int first, uint16_t note) {
   Preparation preparation(find_kind(kind), {.source = "", .out = out, .seed = 0});
   for (const Split split : {Split::train, Split::validation, Split::test})
@@ -38,7 +38,8 @@ DataConfig config_of(const std::filesystem::path& folder) {
 
 std::vector<int64_t> first_tokens(const Batch& batch) {
   std::vector<int64_t> out;
-  for (int64_t row = 0; row < batch.tokens.size(0); ++row) out.push_back(batch.tokens[row][0].item<int64_t>());
+  for (int64_t row = 0; row < batch.tokens.size(0); ++row)
+    out.push_back(batch.tokens[row][0].item<int64_t>());
   return out;
 }
 
@@ -66,14 +67,16 @@ TEST_F(SequenceData, TargetsAreWhatFollowsAndNothingElseCounts) {
   EXPECT_EQ(data.measure, Measure::nll);
   const Batch batch = data.tests.at(0).set->read(0, 2);
   ASSERT_EQ(batch.tokens.sizes(), (std::vector<int64_t>{2, kLength}));
-  EXPECT_FALSE(batch.rows.defined());                        // every place has its slot
+  EXPECT_FALSE(batch.rows.defined());  // every place has its slot
   ASSERT_EQ(batch.targets.size(0), 2 * kLength);
   for (int64_t row = 0; row < 2; ++row) {
     const int64_t length = row + 4;
     for (int64_t i = 0; i < kLength; ++i) {
       const int64_t place = row * kLength + i;
       EXPECT_EQ(batch.weight[place].item<float>(), i + 1 < length ? 1 : 0);
-      if (i + 1 < length) { EXPECT_EQ(batch.targets[place].item<int64_t>(), batch.tokens.flatten()[place + 1].item<int64_t>()); }
+      if (i + 1 < length) {
+        EXPECT_EQ(batch.targets[place].item<int64_t>(), batch.tokens.flatten()[place + 1].item<int64_t>());
+      }
     }
     EXPECT_EQ(batch.tokens[row][0].item<int64_t>(), 42 + row);
     EXPECT_EQ(batch.tokens[row].eq(41).sum().item<int64_t>(), length - 1);
@@ -97,7 +100,8 @@ TEST_F(SequenceData, EveryEpochHasEveryPieceOnce) {
   ASSERT_EQ(seen.size(), 42u);
   std::set<std::vector<int64_t>> orders;
   for (size_t epoch = 0; epoch < 6; ++epoch) {
-    const std::vector<int64_t> one(seen.begin() + ptrdiff_t(7 * epoch), seen.begin() + ptrdiff_t(7 * epoch + 7));
+    const std::vector<int64_t> one(seen.begin() + ptrdiff_t(7 * epoch),
+                                   seen.begin() + ptrdiff_t(7 * epoch + 7));
     EXPECT_EQ(std::set<int64_t>(one.begin(), one.end()), (std::set<int64_t>{2, 3, 4, 5, 6, 7, 8}));
     orders.insert(one);
   }
@@ -126,7 +130,8 @@ TEST_F(SequenceData, OneSourceIsGiven) {
   expect_contains(error_of([&] { open_dataset(config, 1, 10); }), "no manifest.json");
 }
 
-// Pitches in training move together by -3 to 3, as far as the piano goes; what is no pitch stays, and so does the test.
+// Pitches in training move together by -3 to 3, as far as the piano goes; what is no pitch stays, and so does
+// the test.
 TEST(Transposition, MovesPitchesInTrainingAlone) {
   for (const auto& [pitch, lowest, highest] : {std::array{60, -3, 3}, {22, -1, 3}, {108, -3, 0}}) {
     const Scratch scratch;
@@ -144,8 +149,10 @@ TEST(Transposition, MovesPitchesInTrainingAlone) {
     EXPECT_EQ(shifts.begin()->first, lowest);
     EXPECT_EQ(shifts.rbegin()->first, highest);
     const double expected = 2100.0 / (highest - lowest + 1);
-    for (const auto& [shift, times] : shifts) EXPECT_NEAR(double(times), expected, 5 * std::sqrt(expected)) << shift;
-    EXPECT_EQ(data.tests[0].set->read(0, 1).tokens[0][1].item<int64_t>(), remi::kPitch + pitch - remi::kLowestPitch);
+    for (const auto& [shift, times] : shifts)
+      EXPECT_NEAR(double(times), expected, 5 * std::sqrt(expected)) << shift;
+    EXPECT_EQ(data.tests[0].set->read(0, 1).tokens[0][1].item<int64_t>(),
+              remi::kPitch + pitch - remi::kLowestPitch);
   }
 }
 

@@ -12,7 +12,8 @@
 namespace darope {
 namespace {
 
-template <class T> std::string raw(std::initializer_list<T> values) {
+template <class T>
+std::string raw(std::initializer_list<T> values) {
   return {reinterpret_cast<const char*>(values.begin()), values.size() * sizeof(T)};
 }
 std::string llmc(int32_t magic, int32_t version, int32_t count, const std::string& tokens) {
@@ -23,8 +24,10 @@ std::string npy(const std::string& header, const std::string& data, int version 
   for (int i = 0; i < (version == 1 ? 2 : 4); ++i) out += char(header.size() >> (8 * i));
   return out + header + data;
 }
-std::string npy_of(const std::string& descr, const std::string& shape, const std::string& data, const std::string& fortran = "False") {
-  return npy("{'descr': '" + descr + "', 'fortran_order': " + fortran + ", 'shape': " + shape + ", }   \n", data);
+std::string npy_of(const std::string& descr, const std::string& shape, const std::string& data,
+                   const std::string& fortran = "False") {
+  return npy("{'descr': '" + descr + "', 'fortran_order': " + fortran + ", 'shape': " + shape + ", }   \n",
+             data);
 }
 std::string gzip(const std::string& text) {
   z_stream stream{};
@@ -46,7 +49,8 @@ std::string zstd(const std::string& text, int window_log = 0) {
   std::string out(ZSTD_compressBound(text.size()) + 100, '\0');
   ZSTD_inBuffer in{text.data(), text.size(), 0};
   ZSTD_outBuffer room{out.data(), out.size(), 0};
-  ZSTD_compressStream2(context, &room, &in, ZSTD_e_continue);      // in two calls, so that the window is not fitted to the size
+  ZSTD_compressStream2(context, &room, &in,
+                       ZSTD_e_continue);  // in two calls, so that the window is not fitted to the size
   ZSTD_compressStream2(context, &room, &in, ZSTD_e_end);
   ZSTD_freeCCtx(context);
   out.resize(room.pos);
@@ -55,7 +59,8 @@ std::string zstd(const std::string& text, int window_log = 0) {
 
 class TokenFile : public testing::Test {
  protected:
-  TokenSource open(const std::string& name, const std::string& bytes, std::optional<int64_t> vocabulary = std::nullopt) {
+  TokenSource open(const std::string& name, const std::string& bytes,
+                   std::optional<int64_t> vocabulary = std::nullopt) {
     write_file(folder_ / name, bytes);
     return open_tokens(folder_ / name, vocabulary);
   }
@@ -92,19 +97,24 @@ TEST_F(TokenFile, VocabularyComesFromMetaJsonOrTheCaller) {
   const TokenSource wrong = open("b.bin", raw<uint16_t>({1, 65}));
   expect_contains(error_of([&] { all(wrong); }), "token 1 has id 65, outside its vocabulary of 65");
   EXPECT_EQ(open("b.bin", raw<uint16_t>({1, 65}), 100).vocabulary(), 100);
-  for (const char* bad : {"{}", "[]", "{\"vocab_size\": 0}", "{\"vocab_size\": 1.5}", "{\"vocab_size\": \"9\"}"}) {
+  for (const char* bad :
+       {"{}", "[]", "{\"vocab_size\": 0}", "{\"vocab_size\": 1.5}", "{\"vocab_size\": \"9\"}"}) {
     write_file(folder_ / "meta.json", bad);
-    expect_contains(complaint("a.bin", raw<uint16_t>({1})), "meta.json should be an object with a positive integer vocab_size");
+    expect_contains(complaint("a.bin", raw<uint16_t>({1})),
+                    "meta.json should be an object with a positive integer vocab_size");
   }
 }
 
 TEST_F(TokenFile, LlmcBin) {
   EXPECT_EQ(all(open("a.bin", llmc(20240520, 1, 2, raw<uint16_t>({3, 50256})))), (Ids{3, 50256}));
   EXPECT_EQ(all(open("a.bin", llmc(20240801, 7, 2, raw<uint32_t>({3, 128000})))), (Ids{3, 128000}));
-  expect_contains(complaint("a.bin", llmc(20240520, 1, 3, raw<uint16_t>({3, 4}))), "promises 3 tokens of 2 bytes but 4 bytes follow");
+  expect_contains(complaint("a.bin", llmc(20240520, 1, 3, raw<uint16_t>({3, 4}))),
+                  "promises 3 tokens of 2 bytes but 4 bytes follow");
   expect_contains(complaint("a.bin", llmc(20240520, 1, -1, raw<uint16_t>({3, 4}))), "promises -1 tokens");
-  expect_contains(complaint("a.bin", llmc(20240801, 7, 1 << 30, "")), "promises 1073741824 tokens of 4 bytes but 0 bytes");
-  expect_contains(complaint("a.bin", llmc(20240520, 7, 1, raw<uint16_t>({3}))), "version 7; version 1 belongs to it");
+  expect_contains(complaint("a.bin", llmc(20240801, 7, 1 << 30, "")),
+                  "promises 1073741824 tokens of 4 bytes but 0 bytes");
+  expect_contains(complaint("a.bin", llmc(20240520, 7, 1, raw<uint16_t>({3}))),
+                  "version 7; version 1 belongs to it");
   expect_contains(complaint("a.bin", raw<int32_t>({20240520, 1})), "fewer than the 1024 of an llm.c header");
   expect_contains(complaint("a.bin", llmc(20240522, 1, 1, raw<uint16_t>({3}))), "evaluation file");
 }
@@ -129,12 +139,17 @@ TEST_F(TokenFile, NpyThatIsNotWhatItSays) {
   expect_contains(complaint("a.npy", npy_of("<f4", "(1,)", four)), "holds '<f4'");
   expect_contains(complaint("a.npy", npy_of(">u2", "(2,)", four)), "holds '>u2'");
   expect_contains(complaint("a.npy", npy_of("<u2", "(2,)", four, "True")), "Fortran order");
-  expect_contains(complaint("a.npy", npy_of("<u2", "(3,)", four)), "promises 3 tokens of 2 bytes but 4 bytes follow");
+  expect_contains(complaint("a.npy", npy_of("<u2", "(3,)", four)),
+                  "promises 3 tokens of 2 bytes but 4 bytes follow");
   expect_contains(complaint("a.npy", npy_of("<u2", "(0,)", "")), "is empty");
   expect_contains(complaint("a.npy", npy_of("<u2", "(-1,)", four)), "not a tuple of sizes");
-  expect_contains(complaint("a.npy", npy_of("<u2", "(4294967296, 4294967296)", four)), "more entries than can be counted");
-  expect_contains(complaint("a.npy", npy_of("<u2", "(9223372036854775810,)", four)), "promises");      // times 2 wraps to 4
-  expect_contains(complaint("a.npy", npy("{'descr': [('a', '<u2')], 'fortran_order': False, 'shape': (2,)}", four)), "records");
+  expect_contains(complaint("a.npy", npy_of("<u2", "(4294967296, 4294967296)", four)),
+                  "more entries than can be counted");
+  expect_contains(complaint("a.npy", npy_of("<u2", "(9223372036854775810,)", four)),
+                  "promises");  // times 2 wraps to 4
+  expect_contains(
+      complaint("a.npy", npy("{'descr': [('a', '<u2')], 'fortran_order': False, 'shape': (2,)}", four)),
+      "records");
   expect_contains(complaint("a.npy", npy("{'descr': '<u2', 'fortran_order': False}", four)), "and no more");
   expect_contains(complaint("a.npy", npy("{'descr': '<u2', 'descr': '<u2'}", four)), "once too often");
   expect_contains(complaint("a.npy", npy("{'descr': '<u2", four)), "string without an end");
@@ -156,9 +171,11 @@ TEST_F(TokenFile, TextIsBytes) {
 TEST_F(TokenFile, JsonlPlainAndPacked) {
   const std::string first = "{\"text\": \"ab\", \"id\": 1}\r\n\n", second = "{\"content\": \"\\u00e9\"}";
   const Ids expected = {'a', 'b', 256, 0xC3, 0xA9, 256};
-  for (const auto& [name, bytes] : {std::pair("a.jsonl", first + second), std::pair("a.jsonl", first + second + "\n"),
-                                    std::pair("a.jsonl.gz", gzip(first + second)), std::pair("a.jsonl.gz", gzip(first) + gzip(second)),
-                                    std::pair("a.jsonl.zst", zstd(first + second)), std::pair("a.jsonl.zst", zstd(first) + zstd(second))}) {
+  for (const auto& [name, bytes] :
+       {std::pair("a.jsonl", first + second), std::pair("a.jsonl", first + second + "\n"),
+        std::pair("a.jsonl.gz", gzip(first + second)), std::pair("a.jsonl.gz", gzip(first) + gzip(second)),
+        std::pair("a.jsonl.zst", zstd(first + second)),
+        std::pair("a.jsonl.zst", zstd(first) + zstd(second))}) {
     const TokenSource source = open(name, bytes);
     EXPECT_EQ(all(source), expected) << name;
     EXPECT_EQ(source.document_starts(), (Ids{0, 3})) << name;
@@ -170,7 +187,8 @@ TEST_F(TokenFile, JsonlThatIsNotWhatItSays) {
   const std::string good = "{\"text\": \"ab\"}\n";
   expect_contains(complaint("a.jsonl", ""), "is empty");
   expect_contains(complaint("a.jsonl", "\n \n"), "holds no document");
-  expect_contains(complaint("a.jsonl", good + "{\"text\": 1}"), "a.jsonl:2: each line should be an object with a string `text`");
+  expect_contains(complaint("a.jsonl", good + "{\"text\": 1}"),
+                  "a.jsonl:2: each line should be an object with a string `text`");
   expect_contains(complaint("a.jsonl", good + "[]"), "a.jsonl:2: each line");
   expect_contains(complaint("a.jsonl", good + "\n{\"text\": \"a"), "a.jsonl:3: not JSON");
   expect_contains(complaint("a.jsonl", "{\"text\": \"a\", \"text\": \"b\"}"), "stands twice");
@@ -194,7 +212,8 @@ TEST_F(TokenFile, BombsStopEarly) {
   expect_contains(complaint("a.jsonl.zst", zstd(many)), "more than 200 times its size");
   expect_contains(complaint("a.jsonl.zst", zstd(many, 28)), "Frame requires too much memory");
   const auto limited = [&](const JsonlLimits& limits) {
-    return error_of([&] { parse_jsonl(std::as_bytes(std::span(many)), "a.jsonl", limits, [](std::string_view) {}); });
+    return error_of(
+        [&] { parse_jsonl(std::as_bytes(std::span(many)), "a.jsonl", limits, [](std::string_view) {}); });
   };
   expect_contains(limited({.line_bytes = 40'000}), "a.jsonl:1: the line is longer than 40000 bytes");
   expect_contains(limited({.total_bytes = 1'000'000}), "more than 1000000 bytes of text");

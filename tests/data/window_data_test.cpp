@@ -45,7 +45,8 @@ TEST(Windows, EveryLegalStartIsAsLikely) {
     for (int64_t row = 0; row < 16; ++row) {
       const int64_t first = batch.tokens[row][0].item<int64_t>();
       ++starts[first];
-      ASSERT_EQ(batch.tokens[row][kLength - 1].item<int64_t>(), first + kLength - 1);       // never over the end of a night
+      ASSERT_EQ(batch.tokens[row][kLength - 1].item<int64_t>(),
+                first + kLength - 1);  // never over the end of a night
       ASSERT_EQ(batch.targets[row * kLength].item<int64_t>(), first + 1);
     }
   }
@@ -56,7 +57,8 @@ TEST(Windows, EveryLegalStartIsAsLikely) {
 TEST(Windows, ABatchIsAFunctionOfSeedAndIndex) {
   const Scratch scratch;
   prepare_nights(scratch / "set", {40, 25});
-  const Dataset a = open_dataset(config_of(scratch / "set"), 1, 100), b = open_dataset(config_of(scratch / "set"), 1, 100);
+  const Dataset a = open_dataset(config_of(scratch / "set"), 1, 100),
+                b = open_dataset(config_of(scratch / "set"), 1, 100);
   const Dataset other = open_dataset(config_of(scratch / "set"), 2, 100);
   const Tensor third = a.train->at(3).tokens;
   EXPECT_TRUE(at::equal(b.train->at(3).tokens, third));
@@ -69,9 +71,10 @@ TEST(Windows, TestWindowsLieSideBySide) {
   prepare_nights(scratch / "set", {40, 11, 25});
   const Dataset data = open_dataset(config_of(scratch / "set"), 1, 100);
   const TestSet& test = *data.tests[0].set;
-  ASSERT_EQ(test.size(), 5);                                     // three and two; the rests of 4, 11 and 1 are too short
+  ASSERT_EQ(test.size(), 5);  // three and two; the rests of 4, 11 and 1 are too short
   const std::vector<int64_t> expected = {0, 12, 24, 120, 132};
-  for (int64_t i = 0; i < 5; ++i) EXPECT_EQ(test.read(i, 1).tokens[0][0].item<int64_t>(), expected[size_t(i)]);
+  for (int64_t i = 0; i < 5; ++i)
+    EXPECT_EQ(test.read(i, 1).tokens[0][0].item<int64_t>(), expected[size_t(i)]);
   EXPECT_EQ(test.read(1, 4).tokens.size(0), 4);
   EXPECT_EQ(data.validation->size(), 5);
 }
@@ -85,17 +88,20 @@ TEST(Windows, RefusesALengthThatNoNightHas) {
 // The manifest of a genome lists which windows have no unknown base.
 TEST(NFree, ReachesTheTestSet) {
   using Case = std::tuple<const char*, std::vector<int64_t>, const char*>;
-  for (const auto& [ranges, found, complaint] : {Case{"[[0,1],[3,3]]", {0, 1, 3}, ""}, Case{"[[2,1]]", {}, "[2,1]"},
-                                                 Case{"[[0,4]]", {}, "stay below 4"}, Case{"[[1,1],[1,2]]", {}, "rise"},
-                                                 Case{"[3]", {}, "pairs"}, Case{"7", {}, "should list"}}) {
+  for (const auto& [ranges, found, complaint] :
+       {Case{"[[0,1],[3,3]]", {0, 1, 3}, ""}, Case{"[[2,1]]", {}, "[2,1]"},
+        Case{"[[0,4]]", {}, "stay below 4"}, Case{"[[1,1],[1,2]]", {}, "rise"}, Case{"[3]", {}, "pairs"},
+        Case{"7", {}, "should list"}}) {
     const Scratch scratch;
     Preparation preparation(find_kind("fasta"), {.source = "", .out = scratch / "set"});
     for (const Split split : {Split::train, Split::validation, Split::test})
-      for (int i = 0; i < 4; ++i) preparation.add(split, std::string(name_of(split)), std::vector<uint16_t>(6100, 'A'));
+      for (int i = 0; i < 4; ++i)
+        preparation.add(split, std::string(name_of(split)), std::vector<uint16_t>(6100, 'A'));
     preparation.fact("n_free", {{"test", nlohmann::ordered_json::parse(ranges)}});
     preparation.finish();
     std::vector<int64_t> got;
-    expect_contains(error_of([&] { got = open_dataset(config_of(scratch / "set"), 1, 10).tests[0].n_free; }), complaint);
+    expect_contains(error_of([&] { got = open_dataset(config_of(scratch / "set"), 1, 10).tests[0].n_free; }),
+                    complaint);
     EXPECT_EQ(got, found);
   }
 }

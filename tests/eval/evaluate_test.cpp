@@ -19,14 +19,16 @@ namespace {
 
 DataConfig reversing() {
   DataConfig config;
-  config.task = "reverse_string", config.seq_len = 24, config.batch_size = 4, config.test_examples = 40, config.free_running = 12;
+  config.task = "reverse_string", config.seq_len = 24, config.batch_size = 4, config.test_examples = 40,
+  config.free_running = 12;
   return config;
 }
 
 Decoder small_model(const Dataset& data, int64_t length, const std::string& encoding = "darope") {
   DecoderConfig config;
   config.encoding = encoding;
-  config.style = "nanogpt", config.dim = 16, config.n_layers = 1, config.n_heads = 2, config.vocab_size = data.vocabulary, config.max_seqlen = length;
+  config.style = "nanogpt", config.dim = 16, config.n_layers = 1, config.n_heads = 2,
+  config.vocab_size = data.vocabulary, config.max_seqlen = length;
   return Decoder(config, at::kCPU);
 }
 
@@ -52,17 +54,19 @@ TEST(TaskData, ScoresAnswersFromTheTokenBefore) {
       EXPECT_EQ(text[size_t(place) + 1], char(batch.targets[slot].item<int64_t>()));
       scored += char(batch.targets[slot].item<int64_t>());
     }
-    EXPECT_EQ(scored, text.substr(answer));       // the terminator included
+    EXPECT_EQ(scored, text.substr(answer));  // the terminator included
   }
 }
 
 TEST(TaskData, IsAFunctionOfTheBatchNumberAndTheSeed) {
-  const Dataset a = open_dataset(reversing(), 7, 100), b = open_dataset(reversing(), 7, 100), c = open_dataset(reversing(), 8, 100);
+  const Dataset a = open_dataset(reversing(), 7, 100), b = open_dataset(reversing(), 7, 100),
+                c = open_dataset(reversing(), 8, 100);
   EXPECT_TRUE(a.train->at(5).tokens.equal(b.train->at(5).tokens));
   EXPECT_FALSE(a.train->at(5).tokens.equal(a.train->at(6).tokens));
   EXPECT_EQ(data_hash(a, 100), data_hash(b, 100));
   EXPECT_NE(data_hash(a, 100), data_hash(c, 100));
-  EXPECT_TRUE(a.tests[2].set->read(0, 3).tokens.equal(c.tests[2].set->read(0, 3).tokens));      // tests do not follow the seed
+  EXPECT_TRUE(a.tests[2].set->read(0, 3).tokens.equal(
+      c.tests[2].set->read(0, 3).tokens));  // tests do not follow the seed
 }
 
 // Each example by itself, decoded by hand from the logits, against what the batched evaluation says.
@@ -76,15 +80,20 @@ TEST(Evaluate, CountsAnswerBytesAndNothingElse) {
   });
   EXPECT_EQ(found.size(), 3 * (40u + 40 + 12));
   const at::NoGradGuard no_grad;
-  for (const auto& [bucket, multiple] : {std::pair{Bucket::in_domain, 1}, {Bucket::twice, 2}, {Bucket::eightfold, 8}})
+  for (const auto& [bucket, multiple] :
+       {std::pair{Bucket::in_domain, 1}, {Bucket::twice, 2}, {Bucket::eightfold, 8}})
     for (const int64_t i : {0, 17, 39}) {
       const Example example = test_example(find_task("reverse_string"), 24, bucket, 1, i);
       const std::string text = render(example);
       std::vector<int64_t> tokens(text.begin(), text.end()), places;
       for (size_t at = example.prompt.size(); at < text.size() - 2; ++at) places.push_back(int64_t(at));
-      const Tensor guesses = model.logits(model.hidden(at::tensor(tokens, at::kLong).unsqueeze(0), at::tensor(places, at::kLong))).argmax(-1);
+      const Tensor guesses =
+          model
+              .logits(model.hidden(at::tensor(tokens, at::kLong).unsqueeze(0), at::tensor(places, at::kLong)))
+              .argmax(-1);
       double right = 0;
-      for (size_t j = 0; j < places.size(); ++j) right += char(guesses[int64_t(j)].item<int64_t>()) == example.answer[j];
+      for (size_t j = 0; j < places.size(); ++j)
+        right += char(guesses[int64_t(j)].item<int64_t>()) == example.answer[j];
       EXPECT_NEAR((found[{"token_accuracy", multiple, i}]), right / double(places.size()), 1e-9);
       EXPECT_EQ((found[{"exact_match", multiple, i}]), right == double(places.size()) ? 1 : 0);
       EXPECT_EQ((counts[{"token_accuracy", multiple, i}]), double(places.size()));
@@ -98,13 +107,17 @@ std::string greedy(Decoder& model, const Example& example) {
     std::vector<int64_t> tokens;
     for (const unsigned char byte : text) tokens.push_back(byte);
     const Tensor last = at::tensor(std::vector<int64_t>{int64_t(tokens.size()) - 1}, at::kLong);
-    text += char(model.logits(model.hidden(at::tensor(tokens, at::kLong).unsqueeze(0), last)).argmax(-1).item<int64_t>());
+    text += char(model.logits(model.hidden(at::tensor(tokens, at::kLong).unsqueeze(0), last))
+                     .argmax(-1)
+                     .item<int64_t>());
   }
   return text.substr(example.prompt.size() + 1);
 }
 
-// Answers as long as their prompts come place by place, single ones in whole passes: they are too few for their prompts' lengths.
-void expect_one_token_at_a_time(const std::string& task, int64_t context, Bucket bucket, size_t multiple_index, size_t different) {
+// Answers as long as their prompts come place by place, single ones in whole passes: they are too few for
+// their prompts' lengths.
+void expect_one_token_at_a_time(const std::string& task, int64_t context, Bucket bucket,
+                                size_t multiple_index, size_t different) {
   DataConfig asked = reversing();
   asked.task = task, asked.seq_len = context;
   const Dataset data = open_dataset(asked, 7, 100);
@@ -113,10 +126,12 @@ void expect_one_token_at_a_time(const std::string& task, int64_t context, Bucket
     SCOPED_TRACE(task + " " + encoding);
     Decoder model = small_model(data, context, encoding);
     const at::NoGradGuard no_grad;
-    model.weights().flat().mul_(4);                // far from any one favourite answer
+    model.weights().flat().mul_(4);  // far from any one favourite answer
     model.refresh();
     std::map<std::pair<int64_t, int64_t>, double> found;
-    evaluate(model, data, [&](const Score& s) { if (s.metric == "free_running") found[{s.x, s.example}] = s.value; });
+    evaluate(model, data, [&](const Score& s) {
+      if (s.metric == "free_running") found[{s.x, s.example}] = s.value;
+    });
     std::set<char> said;
     for (int64_t i = 0; i < 12; ++i) {
       const Example example = test_example(find_task(task), context, bucket, 1, i);
@@ -126,7 +141,8 @@ void expect_one_token_at_a_time(const std::string& task, int64_t context, Bucket
       for (size_t j = 0; j < answer.size(); ++j) right += answer[j] == example.answer[j];
       EXPECT_NEAR((found[{multiple, i}]), right / double(answer.size()), 1e-9) << i;
       const Tensor tokens = free_running(model, data.tests[multiple_index].set->read(i, 1));
-      for (size_t j = 0; j < answer.size(); ++j) EXPECT_EQ(char(tokens[int64_t(j)].item<int64_t>()), answer[j]);
+      for (size_t j = 0; j < answer.size(); ++j)
+        EXPECT_EQ(char(tokens[int64_t(j)].item<int64_t>()), answer[j]);
     }
     EXPECT_GT(said.size(), different) << "the test needs a model that says more than one thing";
   }
@@ -148,17 +164,19 @@ TEST(Evaluate, GivesTheLikelihoodOfWindowsOfAFile) {
   config.path = (folder / "letters.txt").string(), config.seq_len = 16, config.batch_size = 2;
   const Dataset data = open_dataset(config, 1, 10);
   EXPECT_EQ(data.name, "letters");
-  ASSERT_EQ(data.tests.size(), 2u);                // 400 bytes hold 24 windows of 16, 12 of 32, and too few of 128
+  ASSERT_EQ(data.tests.size(), 2u);  // 400 bytes hold 24 windows of 16, 12 of 32, and too few of 128
   EXPECT_EQ(data.tests[0].set->size(), 24);
   Decoder model = small_model(data, 16);
   std::vector<double> found;
-  evaluate(model, data, [&](const Score& s) { if (s.x == 1) found.push_back(s.value); });
+  evaluate(model, data, [&](const Score& s) {
+    if (s.x == 1) found.push_back(s.value);
+  });
   ASSERT_EQ(found.size(), 24u);
   const at::NoGradGuard no_grad;
   const Batch third = data.tests[0].set->read(2, 1);
   EXPECT_EQ(text_of(third, 0), text.substr(3600 + 2 * 16, 16));
   EXPECT_NEAR(found[2], model.nll(third).mean().item<double>(), 1e-6);
-  for (int64_t index = 0; index < 50; ++index) {   // training never reads the test part
+  for (int64_t index = 0; index < 50; ++index) {  // training never reads the test part
     const Batch batch = data.train->at(index);
     EXPECT_NE(text.substr(0, 3600).find(text_of(batch, 0)), std::string::npos);
   }
@@ -175,9 +193,12 @@ TEST(Evaluate, ScoresWindowsWithoutNByThemselves) {
   data.tests[0].n_free = {2, 5, 23};
   Decoder model = small_model(data, 16);
   std::map<std::string, std::map<int64_t, double>> found;
-  evaluate(model, data, [&](const Score& s) { EXPECT_TRUE(found[std::string(s.metric)].emplace(s.example, s.value).second); });
+  evaluate(model, data, [&](const Score& s) {
+    EXPECT_TRUE(found[std::string(s.metric)].emplace(s.example, s.value).second);
+  });
   EXPECT_EQ(found["nll"].size(), 24u);
-  EXPECT_EQ(found["nll_n_free"], (std::map<int64_t, double>{{0, found["nll"][2]}, {1, found["nll"][5]}, {2, found["nll"][23]}}));
+  EXPECT_EQ(found["nll_n_free"],
+            (std::map<int64_t, double>{{0, found["nll"][2]}, {1, found["nll"][5]}, {2, found["nll"][23]}}));
 }
 
 TEST(TokenData, RefusesAFileWithoutRoomForATest) {

@@ -1,11 +1,10 @@
-#include "experiments/own_data.h"
-
 #include <gtest/gtest.h>
 
 #include <set>
 
 #include "base/files.h"
 #include "base/json.h"
+#include "experiments/own_data.h"
 #include "runs/bundle.h"
 #include "scratch.h"
 
@@ -15,7 +14,8 @@ namespace {
 CompareConfig tiny(const std::filesystem::path& out) {
   CompareConfig config;
   config.tasks = {"reverse_string", "parity"}, config.encodings = {"nope", "darope", "rope:base=50"};
-  config.seeds = 2, config.seed = 5, config.steps = 3, config.jobs = 2, config.dump_dir = out.string(), config.device = "cpu";
+  config.seeds = 2, config.seed = 5, config.steps = 3, config.jobs = 2, config.dump_dir = out.string(),
+  config.device = "cpu";
   config.model.style = "nanogpt", config.model.dim = 16, config.model.n_layers = 1, config.model.n_heads = 2;
   config.data.seq_len = 24, config.data.batch_size = 2, config.data.test_examples = 3;
   return config;
@@ -66,24 +66,28 @@ TEST(Compare, RunsShareAllButTheEncodingAndFinishedOnesAreLeftAlone) {
     EXPECT_EQ(runs.back().at("tokens"), 3 * 2 * 24);
     EXPECT_TRUE(std::filesystem::exists(file.parent_path() / "results.jsonl"));
   }
-  for (const size_t first : {0, 3, 6, 9})                  // three encodings on one task with one seed
+  for (const size_t first : {0, 3, 6, 9})  // three encodings on one task with one seed
     for (const size_t i : {first + 1, first + 2})
-      for (const char* key : {"shared_init", "data_order", "config_without_encoding", "tokens"}) EXPECT_EQ(runs[i].at(key), runs[first].at(key)) << key;
-  EXPECT_NE(runs[0].at("data_order"), runs[3].at("data_order"));            // another task
-  EXPECT_NE(runs[0].at("data_order"), runs[6].at("data_order"));            // another seed
+      for (const char* key : {"shared_init", "data_order", "config_without_encoding", "tokens"})
+        EXPECT_EQ(runs[i].at(key), runs[first].at(key)) << key;
+  EXPECT_NE(runs[0].at("data_order"), runs[3].at("data_order"));  // another task
+  EXPECT_NE(runs[0].at("data_order"), runs[6].at("data_order"));  // another seed
   EXPECT_NE(runs[0].at("shared_init"), runs[6].at("shared_init"));
   run_plan(make_plan(config), config);
-  for (size_t i = 0; i < plan.size(); ++i) EXPECT_EQ(std::filesystem::last_write_time(std::filesystem::path(plan[i].dump_dir) / "run.json"), times[i]);
+  for (size_t i = 0; i < plan.size(); ++i)
+    EXPECT_EQ(std::filesystem::last_write_time(std::filesystem::path(plan[i].dump_dir) / "run.json"),
+              times[i]);
   CompareConfig other = config;
   other.optim.lr = 0.5;
-  expect_contains(error_of([&] { check_folder(make_plan(other)); }), "belongs to another comparison (of parity-darope-s5, optim.lr was");
+  expect_contains(error_of([&] { check_folder(make_plan(other)); }),
+                  "belongs to another comparison (of parity-darope-s5, optim.lr was");
 }
 
 TEST(Compare, AFolderTakesMoreOfItsOwnAndNothingElse) {
   const Scratch out;
   CompareConfig first = tiny(out.path());
   first.encodings = {"nope"}, first.seeds = 1;
-  check_folder(make_plan(first));                                           // nothing is there yet
+  check_folder(make_plan(first));  // nothing is there yet
   run_plan(make_plan(first), first);
   const auto refusal = [&](auto change) {
     CompareConfig config = first;
@@ -98,9 +102,13 @@ TEST(Compare, AFolderTakesMoreOfItsOwnAndNothingElse) {
   EXPECT_EQ(refusal([](CompareConfig& c) { c.jobs = 1, c.threads = 2; }), "");
   // Runs of their own names would not meet those that are there, and still join their report.
   write_file(out.path() / "own.txt", std::string(100'000, 'x'));
-  const auto own_file = [&](CompareConfig& c) { c.tasks.clear(), c.data.path = (out.path() / "own.txt").string(); };
-  expect_contains(refusal(own_file), "holds runs on parity, this one is on own; choose another folder with --out");
-  expect_contains(refusal([](CompareConfig& c) { c.encodings = {"rope"}, c.steps = 4; }), "(of parity-nope-s5, steps was 3 and is now 4)");
+  const auto own_file = [&](CompareConfig& c) {
+    c.tasks.clear(), c.data.path = (out.path() / "own.txt").string();
+  };
+  expect_contains(refusal(own_file),
+                  "holds runs on parity, this one is on own; choose another folder with --out");
+  expect_contains(refusal([](CompareConfig& c) { c.encodings = {"rope"}, c.steps = 4; }),
+                  "(of parity-nope-s5, steps was 3 and is now 4)");
 }
 
 TEST(Compare, SharesCoverThePlanOnce) {
@@ -133,12 +141,13 @@ TEST(Compare, GoesOnFromABundle) {
   const std::string facts = read_file(std::filesystem::path(plan[0].dump_dir) / "run.json");
   EXPECT_EQ(facts, read_file(first / "runs/reverse_string-nope-s5/run.json"));
   run_plan(make_plan(config), config);
-  EXPECT_EQ(read_file(std::filesystem::path(plan[0].dump_dir) / "run.json"), facts);          // not trained again
+  EXPECT_EQ(read_file(std::filesystem::path(plan[0].dump_dir) / "run.json"), facts);  // not trained again
   EXPECT_EQ(write_bundle(second / "b.tar.zst", {second.path()}), 4u);
 
   const Scratch third;
   config.dump_dir = third.path().string(), config.optim.lr = 0.5;
-  expect_contains(error_of([&] { take_finished(make_plan(config), first / "a.tar.zst"); }), "belongs to another run (optim.lr");
+  expect_contains(error_of([&] { take_finished(make_plan(config), first / "a.tar.zst"); }),
+                  "belongs to another run (optim.lr");
   EXPECT_FALSE(std::filesystem::exists(third / "runs"));
 }
 
@@ -149,7 +158,8 @@ TEST(Compare, SaysWhatAPlanWouldCostAndKeepsNothing) {
   testing::internal::CaptureStdout();
   print_cost(make_plan(config), config, {});
   const std::string printed = testing::internal::GetCapturedStdout();
-  for (const char* part : {"nope", "darope", "rope:base=50", " ms ", "12 runs, 0 of them finished", "of memory", "of disk"})
+  for (const char* part :
+       {"nope", "darope", "rope:base=50", " ms ", "12 runs, 0 of them finished", "of memory", "of disk"})
     expect_contains(printed, part);
   EXPECT_TRUE(std::filesystem::is_empty(out.path()));
 }
@@ -160,18 +170,21 @@ TEST(OwnData, TheModelFollowsTheFile) {
     write_file(folder / name, std::string(bytes, 'x'));
     return config_for(folder / name);
   };
-  const CompareConfig tiny_one = config_of("tiny.txt", 3000), middle = config_of("middle.txt", 60'000), large = config_of("large.txt", 400'000);
+  const CompareConfig tiny_one = config_of("tiny.txt", 3000), middle = config_of("middle.txt", 60'000),
+                      large = config_of("large.txt", 400'000);
   EXPECT_EQ(tiny_one.data.seq_len, 16);
   EXPECT_EQ(middle.data.seq_len, 64);
   EXPECT_EQ(large.data.seq_len, 128);
   EXPECT_LT(middle.model.dim, large.model.dim);
-  EXPECT_LE(middle.steps * 1024, 10 * 60'000);             // no more than ten passes
+  EXPECT_LE(middle.steps * 1024, 10 * 60'000);  // no more than ten passes
   EXPECT_EQ(large.dump_dir, "runs/large");
-  for (const CompareConfig* config : {&tiny_one, &middle, &large}) EXPECT_EQ(config->data.seq_len * config->data.batch_size, 1024);
+  for (const CompareConfig* config : {&tiny_one, &middle, &large})
+    EXPECT_EQ(config->data.seq_len * config->data.batch_size, 1024);
   CompareConfig plan = middle;
   plan.dump_dir = (folder / "out").string();
-  EXPECT_EQ(make_plan(plan).size(), 12u);                  // six encodings, two seeds
-  expect_contains(error_of([&] { make_plan(config_of("short.txt", 200)); }), "200 tokens: too few for a test set");
+  EXPECT_EQ(make_plan(plan).size(), 12u);  // six encodings, two seeds
+  expect_contains(error_of([&] { make_plan(config_of("short.txt", 200)); }),
+                  "200 tokens: too few for a test set");
 }
 
 }  // namespace

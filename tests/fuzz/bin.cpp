@@ -1,5 +1,4 @@
 #include "data/text/token_file.h"
-
 #include "fuzz.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

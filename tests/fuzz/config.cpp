@@ -46,14 +46,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   bool sound = false;
   may_refuse([&] {
     read_yaml(list_fields(config), next(), "input");
-    sound = true;                                  // what a file gave is UTF-8 and must survive printing
+    sound = true;  // what a file gave is UTF-8 and must survive printing
   });
   if (sound) {
     Outer back;
     read_yaml(list_fields(back), to_yaml(config), "printed");
     must(to_canonical_json(back) == to_canonical_json(config));
   }
-  for (int i = 0; i < 8 && !text.empty(); ++i) may_refuse([&] { read_overrides(list_fields(config), {std::string(next())}); });
+  for (int i = 0; i < 8 && !text.empty(); ++i)
+    may_refuse([&] { read_overrides(list_fields(config), {std::string(next())}); });
   must(differences(config, config).empty() && !to_help(config).empty());
   return 0;
 }

@@ -9,7 +9,8 @@
 namespace darope {
 
 // Hostile input may be refused, by an Error and nothing else.
-template <class Call> void may_refuse(const Call& call) {
+template <class Call>
+void may_refuse(const Call& call) {
   try {
     call();
   } catch (const Error&) {

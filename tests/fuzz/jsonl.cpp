@@ -7,10 +7,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace darope;
   if (size == 0) return 0;
   const char* name = data[0] == 'g' ? "input.jsonl.gz" : data[0] == 'z' ? "input.jsonl.zst" : "input.jsonl";
-  const JsonlLimits limits{.line_bytes = 1 << 12, .total_bytes = 1 << 17, .ratio = 200, .ratio_from = 1 << 14, .zstd_window_log = 20};
+  const JsonlLimits limits{.line_bytes = 1 << 12,
+                           .total_bytes = 1 << 17,
+                           .ratio = 200,
+                           .ratio_from = 1 << 14,
+                           .zstd_window_log = 20};
   may_refuse([&] {
     int64_t total = 0;
-    parse_jsonl(std::as_bytes(std::span(data + 1, size - 1)), name, limits, [&](std::string_view text) { total += int64_t(text.size()); });
+    parse_jsonl(std::as_bytes(std::span(data + 1, size - 1)), name, limits,
+                [&](std::string_view text) { total += int64_t(text.size()); });
     must(total <= limits.total_bytes);
   });
   return 0;

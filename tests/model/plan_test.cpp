@@ -13,7 +13,7 @@ struct Size {
   const char* name;
   int64_t dim, layers, heads, vocabulary, length;
   bool lingua, tied;
-  int64_t shared, of_darope;                    // parameters, from the paper's tables and their arithmetic
+  int64_t shared, of_darope;  // parameters, from the paper's tables and their arithmetic
 };
 
 const Size sizes[] = {
@@ -21,8 +21,10 @@ const Size sizes[] = {
     {"350M", 1024, 24, 16, 100'512, 4096, true, true, 411'255'808, 393'600},
     {"1B", 2048, 25, 16, 100'512, 4096, true, false, 1'696'307'200, 819'600},
     {"JSB", 192, 8, 6, 90, 2048, false, true, 3'559'488, 9'264},
-    {"MAESTRO", 768, 12, 12, 328, 2048, false, true, 12 * 768 * 768 * 12 + 328 * 768 + 25 * 768, 12 * 12 * 769},
-    {"HRG", 1024, 24, 16, 4107, 1000, false, true, 12 * 1024 * 1024 * 24 + 4107 * 1024 + 49 * 1024, 24 * 16 * 1025},
+    {"MAESTRO", 768, 12, 12, 328, 2048, false, true, 12 * 768 * 768 * 12 + 328 * 768 + 25 * 768,
+     12 * 12 * 769},
+    {"HRG", 1024, 24, 16, 4107, 1000, false, true, 12 * 1024 * 1024 * 24 + 4107 * 1024 + 49 * 1024,
+     24 * 16 * 1025},
     {"Sleep-EDF", 256, 6, 8, 256, 1024, false, true, 12 * 256 * 256 * 6 + 256 * 256 + 13 * 256, 6 * 8 * 257},
 };
 
@@ -71,14 +73,17 @@ TEST(Plan, NamesTensorsAsHuggingFaceDoes) {
 
 TEST(Plan, DecaysAsTheStyleDoes) {
   for (const int size : {0, 3})
-    for (const Weight& weight : Plan(config_of(sizes[size])).weights) EXPECT_EQ(weight.decay, sizes[size].lingua || weight.shape.size() > 1);
+    for (const Weight& weight : Plan(config_of(sizes[size])).weights)
+      EXPECT_EQ(weight.decay, sizes[size].lingua || weight.shape.size() > 1);
 }
 
 TEST(Plan, GivesTheSharedBaseToEncodingsThatNameNone) {
   DecoderConfig config;
   config.n_layers = 5, config.vocab_size = config.max_seqlen = 64, config.base = 100;
   config.encoding = "rope;rope-10k;rope:base=7;hope:slow_bands=3;nope";
-  EXPECT_EQ(config.layer_encodings(), (std::vector<std::string>{"rope:base=100", "rope-10k", "rope:base=7", "hope:slow_bands=3,base=100", "nope:base=100"}));
+  EXPECT_EQ(config.layer_encodings(),
+            (std::vector<std::string>{"rope:base=100", "rope-10k", "rope:base=7",
+                                      "hope:slow_bands=3,base=100", "nope:base=100"}));
   EXPECT_NO_THROW(Plan{config});
 }
 

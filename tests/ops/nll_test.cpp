@@ -21,17 +21,22 @@ Tensor composed(const Tensor& logits, const Tensor& targets, const Tensor& singl
 }
 
 // The loss and the gradient of the logits under an upstream of 0.25, as from four batches a step.
-template <class Version> std::vector<Tensor> outcome(const Tensor& logits, const Tensor& targets, const Tensor& weight, const Version& version) {
+template <class Version>
+std::vector<Tensor> outcome(const Tensor& logits, const Tensor& targets, const Tensor& weight,
+                            const Version& version) {
   const Tensor leaf = logits.detach().clone(at::MemoryFormat::Preserve).requires_grad_();
   const Tensor loss = version(leaf, targets, weight);
   torch::autograd::backward({loss / 4});
   return {loss.detach(), leaf.grad()};
 }
 
-double distance(const Tensor& a, const Tensor& b) { return (a.to(at::kDouble) - b.to(at::kDouble)).abs().max().item<double>(); }
+double distance(const Tensor& a, const Tensor& b) {
+  return (a.to(at::kDouble) - b.to(at::kDouble)).abs().max().item<double>();
+}
 
 void check(const Tensor& logits, const Tensor& targets, const Tensor& weight) {
-  const auto exact = outcome(logits, targets, weight, composed), own = outcome(logits, targets, weight, weighted_nll);
+  const auto exact = outcome(logits, targets, weight, composed),
+             own = outcome(logits, targets, weight, weighted_nll);
   const auto single = outcome(logits.to(at::kFloat), targets, weight, weighted_nll);
   for (size_t i = 0; i < exact.size(); ++i) {
     const double size = exact[i].abs().max().item<double>();
@@ -47,7 +52,8 @@ TEST(WeightedNll, IsTheLibrarysInOneNode) {
   for (const int64_t rows : {1, 3, 200})
     for (const int64_t width : {2, 13, 16, 31, 256, 1000}) {
       SCOPED_TRACE(testing::Message() << rows << " rows of " << width);
-      const Tensor logits = at::randn({rows, width}, at::kDouble) * 3, targets = at::randint(width, {rows}, at::kLong);
+      const Tensor logits = at::randn({rows, width}, at::kDouble) * 3,
+                   targets = at::randint(width, {rows}, at::kLong);
       Tensor weight = at::rand({rows});
       check(logits, targets, weight);
       weight.narrow(0, 0, rows / 2).zero_();
@@ -73,7 +79,8 @@ TEST(WeightedNll, PassesOnWhatIsNotFinite) {
 
 TEST(WeightedNll, RefusesTargetsBeyondTheVocabulary) {
   const Tensor logits = at::randn({4, 10}), weight = at::rand({4});
-  for (const int64_t bad : {-1, 10}) EXPECT_THROW(weighted_nll(logits, at::randint(10, {4}, at::kLong).fill_(bad), weight), c10::Error);
+  for (const int64_t bad : {-1, 10})
+    EXPECT_THROW(weighted_nll(logits, at::randint(10, {4}, at::kLong).fill_(bad), weight), c10::Error);
 }
 
 }  // namespace

@@ -38,7 +38,8 @@ struct Inputs {
 };
 
 // norm, sum, and the gradients of x, delta and weight, all in float64.
-template <class Version> std::vector<Tensor> outcome(const Inputs& in, const Case& c, at::ScalarType type, const Version& version) {
+template <class Version>
+std::vector<Tensor> outcome(const Inputs& in, const Case& c, at::ScalarType type, const Version& version) {
   const auto leaf = [&](const Tensor& t) { return t.to(type).detach().requires_grad_(); };
   const Tensor x = leaf(in.x), weight = leaf(in.weight), delta = c.added ? leaf(in.delta) : Tensor();
   const Added out = version(x, delta, weight);
@@ -55,10 +56,15 @@ double distance(const Tensor& a, const Tensor& b) { return (a - b).abs().max().i
 
 // Values may lie twice as far from float64 as the library's own at the same precision, and a rounding more.
 void check(const Case& c, at::Device device) {
-  SCOPED_TRACE(testing::Message() << device << " " << c.type << " " << c.rows << "x" << c.width << (c.added ? " added" : "") << (c.sum_used ? " sum used" : ""));
-  const auto draw = [&](at::IntArrayRef size) { return at::randn(size, at::kDouble).to(c.type).to(device).to(at::kDouble); };
-  const Inputs in{draw({c.rows, c.width}), draw({c.rows, c.width}), draw({c.width}), draw({c.rows, c.width}), draw({c.rows, c.width})};
-  const auto exact = outcome(in, c, at::kDouble, composed), library = outcome(in, c, c.type, plain), ours = outcome(in, c, c.type, fused);
+  SCOPED_TRACE(testing::Message() << device << " " << c.type << " " << c.rows << "x" << c.width
+                                  << (c.added ? " added" : "") << (c.sum_used ? " sum used" : ""));
+  const auto draw = [&](at::IntArrayRef size) {
+    return at::randn(size, at::kDouble).to(c.type).to(device).to(at::kDouble);
+  };
+  const Inputs in{draw({c.rows, c.width}), draw({c.rows, c.width}), draw({c.width}), draw({c.rows, c.width}),
+                  draw({c.rows, c.width})};
+  const auto exact = outcome(in, c, at::kDouble, composed), library = outcome(in, c, c.type, plain),
+             ours = outcome(in, c, c.type, fused);
   const char* const names[] = {"norm", "sum", "gradient of x", "gradient of the weight", "gradient of delta"};
   const double unit = c.type == at::kDouble ? 1e-15 : c.type == at::kFloat ? 6e-8 : 4e-3;
   for (size_t i = 0; i < exact.size(); ++i) {

@@ -1,4 +1,5 @@
-// Drives the file formats for the Python tests beside it, which hold the results against the original libraries.
+// Drives the file formats for the Python tests beside it, which hold the results against the original
+// libraries.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -15,7 +16,8 @@ namespace {
 void copy_safetensors(const std::string& from, const std::string& to) {
   const SafetensorsFile in(from);
   std::vector<TensorToWrite> tensors;
-  for (const TensorView& view : in.tensors()) tensors.push_back({view.name, view.dtype, view.shape, [&view] { return view.bytes; }});
+  for (const TensorView& view : in.tensors())
+    tensors.push_back({view.name, view.dtype, view.shape, [&view] { return view.bytes; }});
   std::reverse(tensors.begin(), tensors.end());
   FileWriter out(to);
   write_safetensors(out, tensors);
@@ -24,14 +26,17 @@ void copy_safetensors(const std::string& from, const std::string& to) {
 
 // A run that reaches step 5, is killed, and resumes from step 3 with other values.
 void write_events(const std::string& folder) {
-  const std::map<std::string, HParam> hparams = {{"model.encoding", "darope"}, {"optim.lr", 0.003}, {"compile", true}};
+  const std::map<std::string, HParam> hparams = {
+      {"model.encoding", "darope"}, {"optim.lr", 0.003}, {"compile", true}};
   {
     EventFile file(folder);
     file.hparams_start(hparams, "darope");
-    for (int64_t step = 0; step <= 5; ++step) file.scalars(step, {{"loss/out", 10.0 - double(step)}, {"optim/lr", 0.5}});
+    for (int64_t step = 0; step <= 5; ++step)
+      file.scalars(step, {{"loss/out", 10.0 - double(step)}, {"optim/lr", 0.5}});
   }
   EventFile file(folder, 3);
-  for (int64_t step = 4; step <= 6; ++step) file.scalars(step, {{"loss/out", 100.0 + double(step)}, {"optim/lr", NAN}});
+  for (int64_t step = 4; step <= 6; ++step)
+    file.scalars(step, {{"loss/out", 100.0 + double(step)}, {"optim/lr", NAN}});
   file.hparams_end(SessionStatus::kSuccess);
 }
 
@@ -40,7 +45,8 @@ void print_tokens(const std::string& path) {
   const TokenSource source = open_tokens(path);
   std::vector<int64_t> ids(size_t(source.size()));
   source.read(0, ids);
-  fmt::print("{}\n{}\n{}\n", source.vocabulary(), fmt::join(source.document_starts(), " "), fmt::join(ids, " "));
+  fmt::print("{}\n{}\n{}\n", source.vocabulary(), fmt::join(source.document_starts(), " "),
+             fmt::join(ids, " "));
 }
 
 struct Settings {
@@ -70,11 +76,16 @@ int main(int argc, char** argv) {
   using namespace darope;
   const std::vector<std::string> words(argv + 1, argv + argc);
   try {
-    if (words.size() == 3 && words[0] == "copy-safetensors") copy_safetensors(words[1], words[2]);
-    else if (words.size() == 2 && words[0] == "events") write_events(words[1]);
-    else if (words.size() == 2 && words[0] == "tokens") print_tokens(words[1]);
-    else if (words.size() == 2 && words[0] == "config") print_config(words[1]);
-    else throw Error("format_probe copy-safetensors FROM TO | events FOLDER | tokens FILE | config FILE");
+    if (words.size() == 3 && words[0] == "copy-safetensors")
+      copy_safetensors(words[1], words[2]);
+    else if (words.size() == 2 && words[0] == "events")
+      write_events(words[1]);
+    else if (words.size() == 2 && words[0] == "tokens")
+      print_tokens(words[1]);
+    else if (words.size() == 2 && words[0] == "config")
+      print_config(words[1]);
+    else
+      throw Error("format_probe copy-safetensors FROM TO | events FOLDER | tokens FILE | config FILE");
   } catch (const Error& e) {
     fmt::print(stderr, "{}\n", e.what());
     return e.code();

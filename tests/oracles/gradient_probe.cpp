@@ -1,5 +1,6 @@
-// The loss and gradients of a small decoder in float64, for the Python test beside it: gradient_probe STYLE ENCODING FOLDER
-// reads nothing and leaves model.safetensors, gradients.safetensors and, on standard output, the loss.
+// The loss and gradients of a small decoder in float64, for the Python test beside it: gradient_probe STYLE
+// ENCODING FOLDER reads nothing and leaves model.safetensors, gradients.safetensors and, on standard output,
+// the loss.
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/ones.h>
@@ -23,12 +24,15 @@ int main(int argc, char** argv) try {
   if (argc != 4) throw Error("gradient_probe STYLE ENCODING FOLDER");
   DecoderConfig config;
   config.style = argv[1], config.encoding = argv[2];
-  config.dim = 24, config.n_layers = 2, config.n_heads = 3, config.vocab_size = 13, config.max_seqlen = 16, config.hidden_multiple = 8;
+  config.dim = 24, config.n_layers = 2, config.n_heads = 3, config.vocab_size = 13, config.max_seqlen = 16,
+  config.hidden_multiple = 8;
   config.tied = config.style == "nanogpt";
   Decoder model(config, at::kCPU, at::kDouble);
-  // Twelve tokens, beyond which nothing is learned by heart: (5 i + i^2) mod 13, two rows; the next one is the target.
+  // Twelve tokens, beyond which nothing is learned by heart: (5 i + i^2) mod 13, two rows; the next one is
+  // the target.
   const Tensor i = at::arange(26, at::kLong), ids = (i * 5 + i * i).remainder(13).view({2, 13});
-  const Batch batch{ids.narrow(1, 0, 12).contiguous(), Tensor(), ids.narrow(1, 1, 12).flatten(), at::ones({24}, at::kDouble)};
+  const Batch batch{ids.narrow(1, 0, 12).contiguous(), Tensor(), ids.narrow(1, 1, 12).flatten(),
+                    at::ones({24}, at::kDouble)};
   const Tensor loss = model.loss(batch);
   loss.backward();
   const Weights& weights = model.weights();

@@ -32,17 +32,19 @@ void probe(const std::vector<std::string>& words) {
   const std::span<const std::string> names = std::span(words).subspan(1);
   if (words[0] == "vocabulary")
     for (int64_t id = 0; id < remi::kVocabulary; ++id) fmt::print("{}\n", remi::word(id));
-  else if (words[0] == "whole")                                      // a line for each file
+  else if (words[0] == "whole")  // a line for each file
     for (const std::string& name : names) fmt::print("{}\n", fmt::join(whole(name), " "));
-  else if (words[0] == "sequences")                                  // a line for each sequence, an empty one behind each file
+  else if (words[0] == "sequences")  // a line for each sequence, an empty one behind each file
     for (const std::string& name : names.subspan(1)) {
-      for (const auto& sequence : remi::sequences(read_midi(name), std::stod(names[0]))) fmt::print("{}\n", fmt::join(sequence, " "));
+      for (const auto& sequence : remi::sequences(read_midi(name), std::stod(names[0])))
+        fmt::print("{}\n", fmt::join(sequence, " "));
       fmt::print("\n");
     }
   else if (words[0] == "measure")
     measure(names);
   else
-    throw Error("midi_probe vocabulary | whole FILE... | sequences TOKENS_PER_NOTE FILE... | measure FILE...");
+    throw Error(
+        "midi_probe vocabulary | whole FILE... | sequences TOKENS_PER_NOTE FILE... | measure FILE...");
 }
 
 }  // namespace

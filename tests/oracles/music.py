@@ -1,4 +1,5 @@
 """Where the music tests find data and programs, and MidiTok set up as the tokens are defined."""
+
 import os
 import pathlib
 import struct
@@ -15,13 +16,17 @@ SHARED = pathlib.Path(os.environ.get("DAROPE_SHARED", ROOT.parent / "shared"))
 
 def darope(*words, code=0):
     """The data verb's standard output; it must end with the exit code given."""
-    done = subprocess.run([BUILD / "darope", "data", *map(str, words)], capture_output=True, text=True, timeout=600)
+    done = subprocess.run(
+        [BUILD / "darope", "data", *map(str, words)], capture_output=True, text=True, timeout=600
+    )
     assert done.returncode == code, (done.returncode, done.stderr)
     return done.stdout if code == 0 else done.stderr
 
 
 def probe(*words):
-    done = subprocess.run([BUILD / "midi_probe", *map(str, words)], capture_output=True, text=True, timeout=600)
+    done = subprocess.run(
+        [BUILD / "midi_probe", *map(str, words)], capture_output=True, text=True, timeout=600
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -41,9 +46,18 @@ def unpack(name, folder):
 
 
 def make_tokenizer():
-    return miditok.REMI(miditok.TokenizerConfig(
-        pitch_range=(21, 109), beat_res={(0, 4): 8, (4, 12): 4}, num_velocities=32, use_chords=True, use_tempos=True,
-        num_tempos=32, tempo_range=(40, 250), special_tokens=["PAD", "BOS", "EOS", "MASK"]))
+    return miditok.REMI(
+        miditok.TokenizerConfig(
+            pitch_range=(21, 109),
+            beat_res={(0, 4): 8, (4, 12): 4},
+            num_velocities=32,
+            use_chords=True,
+            use_tempos=True,
+            num_tempos=32,
+            tempo_range=(40, 250),
+            special_tokens=["PAD", "BOS", "EOS", "MASK"],
+        )
+    )
 
 
 def midi_bytes(events, division=480, running=False):

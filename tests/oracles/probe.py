@@ -1,4 +1,5 @@
 """Runs the format_probe binary of a build (DAROPE_BUILD, or build/ in the repository)."""
+
 import os
 import pathlib
 import subprocess

@@ -1,4 +1,5 @@
 """Where the real data lie: DAROPE_SHARED, or ../shared beside the repository. A test that needs them says what is missing and skips."""
+
 import lzma
 import os
 import pathlib

@@ -1,4 +1,5 @@
 """Bundles against Python's tarfile and zstandard: what we pack they open, what they pack we read, and what is hostile we refuse."""
+
 import io
 import json
 import subprocess
@@ -6,13 +7,14 @@ import tarfile
 
 import pytest
 import zstandard
-
 from comparison import write_comparison
 from probe import BUILD
 
 
 def report(*words):
-    return subprocess.run([BUILD / "report_probe", *map(str, words)], capture_output=True, text=True, timeout=120)
+    return subprocess.run(
+        [BUILD / "report_probe", *map(str, words)], capture_output=True, text=True, timeout=120
+    )
 
 
 def unpacked(path):
@@ -46,7 +48,9 @@ def test_tar_opens_what_we_pack(comparison):
                 assert len(points) == 200 and set(points[0]) == {"global_step", "loss/out"}
             else:
                 assert text == (comparison / member.name).read_bytes(), member.name
-    assert {name.split("/")[1] for name in names} == {folder.name for folder in (comparison / "runs").iterdir()}
+    assert {name.split("/")[1] for name in names} == {
+        folder.name for folder in (comparison / "runs").iterdir()
+    }
 
 
 def test_a_report_on_the_bundle_is_the_report_on_the_folder(comparison, tmp_path):
@@ -89,8 +93,10 @@ def with_size(archive, size):
     return bytes(header) + archive[512:]
 
 
-FACTS = (b'{"schema": 1, "dataset": "d", "encoding": "e", "seed": 0, "status": "diverged", "tokens": 0, "shared_init": "", "data_order": "",'
-         b' "config_without_encoding": ""}')
+FACTS = (
+    b'{"schema": 1, "dataset": "d", "encoding": "e", "seed": 0, "status": "diverged", "tokens": 0, "shared_init": "", "data_order": "",'
+    b' "config_without_encoding": ""}'
+)
 HOSTILE = {
     "a way out": (archive_of(("runs/../../evil/run.json", FACTS)), "has no place in a bundle"),
     "a way out by name": (archive_of(("runs/../run.json", FACTS)), "has no place in a bundle"),
@@ -102,15 +108,33 @@ HOSTILE = {
     "a link": (archive_of(("runs/a/run.json", tarfile.SYMTYPE, "/etc/passwd")), "is no plain file"),
     "a hard link": (archive_of(("runs/a/run.json", tarfile.LNKTYPE, "/etc/passwd")), "is no plain file"),
     "a device": (archive_of(("runs/a/run.json", tarfile.CHRTYPE, "")), "is no plain file"),
-    "a long name's extension": (archive_of(("runs/" + "x" * 300 + "/run.json", FACTS), form=tarfile.GNU_FORMAT), "is no plain file"),
+    "a long name's extension": (
+        archive_of(("runs/" + "x" * 300 + "/run.json", FACTS), form=tarfile.GNU_FORMAT),
+        "is no plain file",
+    ),
     "a run without run.json": (archive_of(("runs/a/config.yaml", b"seed: 1")), "has no run.json"),
     "a file twice": (archive_of(("runs/a/run.json", FACTS), ("runs/a/run.json", FACTS)), "stands twice"),
-    "a run taken up again": (archive_of(("runs/a/run.json", FACTS), ("runs/b/run.json", FACTS), ("runs/a/run.json", FACTS)), "stands twice"),
-    "a size that is not there": (with_size(archive_of(("runs/a/results.jsonl", FACTS)), 60 << 20), "cut short"),
-    "a size beyond reason": (with_size(archive_of(("runs/a/results.jsonl", FACTS)), 1 << 32), "more than the 67108864 it may have"),
-    "facts beyond reason": (with_size(archive_of(("runs/a/run.json", FACTS)), 2 << 20), "more than the 1048576 it may have"),
+    "a run taken up again": (
+        archive_of(("runs/a/run.json", FACTS), ("runs/b/run.json", FACTS), ("runs/a/run.json", FACTS)),
+        "stands twice",
+    ),
+    "a size that is not there": (
+        with_size(archive_of(("runs/a/results.jsonl", FACTS)), 60 << 20),
+        "cut short",
+    ),
+    "a size beyond reason": (
+        with_size(archive_of(("runs/a/results.jsonl", FACTS)), 1 << 32),
+        "more than the 67108864 it may have",
+    ),
+    "facts beyond reason": (
+        with_size(archive_of(("runs/a/run.json", FACTS)), 2 << 20),
+        "more than the 1048576 it may have",
+    ),
     "no archive": (b"x" * 2048, "not a tar archive"),
-    "something behind the end": (archive_of(("runs/a/run.json", FACTS)) + b"more", "something follows the end"),
+    "something behind the end": (
+        archive_of(("runs/a/run.json", FACTS)) + b"more",
+        "something follows the end",
+    ),
     "an archive without an end": (archive_of(("runs/a/run.json", FACTS))[:1024], "cut short"),
     "facts that are none": (archive_of(("runs/a/run.json", b"{}")), "'schema' is missing"),
     "nothing": (archive_of(), "no finished run"),
@@ -131,9 +155,17 @@ def test_a_bomb_is_refused(comparison, tmp_path):
     """Three gigabytes of spaces, in less than one megabyte."""
     facts = (comparison / "runs" / "bucket_sort-hope-s0" / "run.json").read_bytes()
     bundle = tmp_path / "bomb.tar.zst"
-    with bundle.open("wb") as out, zstandard.ZstdCompressor().stream_writer(out) as packed, tarfile.open(fileobj=packed, mode="w|") as archive:
+    with (
+        bundle.open("wb") as out,
+        zstandard.ZstdCompressor().stream_writer(out) as packed,
+        tarfile.open(fileobj=packed, mode="w|") as archive,
+    ):
         for i in range(64):
-            for file, text in (("metrics.jsonl", b" " * (48 << 20)), ("results.jsonl", b"\n"), ("run.json", facts)):
+            for file, text in (
+                ("metrics.jsonl", b" " * (48 << 20)),
+                ("results.jsonl", b"\n"),
+                ("run.json", facts),
+            ):
                 info = tarfile.TarInfo(f"runs/r{i}/{file}")
                 info.size = len(text)
                 archive.addfile(info, io.BytesIO(text))

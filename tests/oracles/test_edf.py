@@ -1,4 +1,5 @@
 """The EDF reader against pyedflib, on real recordings: EEGMMIDB runs and Sleep-EDF hypnograms."""
+
 import hashlib
 import json
 import os
@@ -8,10 +9,11 @@ import subprocess
 import numpy as np
 import pyedflib
 import pytest
-
 from shared_data import shared, unpack
 
-PROBE = pathlib.Path(os.environ.get("DAROPE_BUILD", pathlib.Path(__file__).parents[2] / "build")) / "signal_probe"
+PROBE = (
+    pathlib.Path(os.environ.get("DAROPE_BUILD", pathlib.Path(__file__).parents[2] / "build")) / "signal_probe"
+)
 
 
 def ours(path):
@@ -22,19 +24,37 @@ def ours(path):
 
 def theirs(path):
     with pyedflib.EdfReader(str(path)) as file:
-        signals = [{"label": label, "rate": file.getSampleFrequency(i), "samples": int(file.getNSamples()[i]),
-                    "physical_min": file.getPhysicalMinimum(i), "physical_max": file.getPhysicalMaximum(i),
-                    "digital_min": file.getDigitalMinimum(i), "digital_max": file.getDigitalMaximum(i),
-                    "sha256": hashlib.sha256(file.readSignal(i, digital=True).astype("<i2").tobytes()).hexdigest()}
-                   for i, label in enumerate(file.getSignalLabels())]
+        signals = [
+            {
+                "label": label,
+                "rate": file.getSampleFrequency(i),
+                "samples": int(file.getNSamples()[i]),
+                "physical_min": file.getPhysicalMinimum(i),
+                "physical_max": file.getPhysicalMaximum(i),
+                "digital_min": file.getDigitalMinimum(i),
+                "digital_max": file.getDigitalMaximum(i),
+                "sha256": hashlib.sha256(
+                    file.readSignal(i, digital=True).astype("<i2").tobytes()
+                ).hexdigest(),
+            }
+            for i, label in enumerate(file.getSignalLabels())
+        ]
         start = file.getStartdatetime().strftime("%d.%m.%y %H.%M.%S")
         onsets, durations, texts = file.readAnnotations()
-        return signals, start, [[o, max(d, 0.0), t] for o, d, t in zip(onsets.tolist(), durations.tolist(), texts.tolist())]
+        return (
+            signals,
+            start,
+            [[o, max(d, 0.0), t] for o, d, t in zip(onsets.tolist(), durations.tolist(), texts.tolist())],
+        )
 
 
 @pytest.fixture(scope="module")
 def recordings(tmp_path_factory):
-    return sorted(unpack(shared("data", "eeg", "eegmmidb-S001-R03-R06.tar.xz"), tmp_path_factory.mktemp("eegmmidb")).rglob("*.edf"))
+    return sorted(
+        unpack(
+            shared("data", "eeg", "eegmmidb-S001-R03-R06.tar.xz"), tmp_path_factory.mktemp("eegmmidb")
+        ).rglob("*.edf")
+    )
 
 
 @pytest.fixture(scope="module")
@@ -74,9 +94,23 @@ def test_a_file_of_pyedflibs_own(tmp_path):
     rates, limits = [100, 250, 1], [(-200.0, 200.0), (500.0, -500.0), (34.0, 40.0)]
     with pyedflib.EdfWriter(str(path), 3, file_type=pyedflib.FILETYPE_EDFPLUS) as file:
         for i, (rate, (low, high)) in enumerate(zip(rates, limits)):
-            file.setSignalHeader(i, {"label": f"EEG {i}", "dimension": "uV", "sample_frequency": rate, "physical_min": low,
-                                     "physical_max": high, "digital_min": -2048, "digital_max": 2047, "transducer": "", "prefilter": ""})
-        file.writeSamples([random.integers(-2048, 2048, rate * 20, dtype=np.int32) for rate in rates], digital=True)
+            file.setSignalHeader(
+                i,
+                {
+                    "label": f"EEG {i}",
+                    "dimension": "uV",
+                    "sample_frequency": rate,
+                    "physical_min": low,
+                    "physical_max": high,
+                    "digital_min": -2048,
+                    "digital_max": 2047,
+                    "transducer": "",
+                    "prefilter": "",
+                },
+            )
+        file.writeSamples(
+            [random.integers(-2048, 2048, rate * 20, dtype=np.int32) for rate in rates], digital=True
+        )
         file.writeAnnotation(0.25, 1.5, "half past")
         file.writeAnnotation(7, -1, "é")
     assert len(compare(path)["annotations"]) == 2

@@ -1,5 +1,6 @@
 """The decoder's loss and every gradient against the same decoder in PyTorch, written here from the papers' equations and
 differentiated by autograd, in float64. Weights come from the program's own checkpoint, under Hugging Face names."""
+
 import math
 import subprocess
 
@@ -34,7 +35,9 @@ def softmax_attention(logits, v):
 
 
 def rotary(q, k, v, angle):
-    return softmax_attention(torch.einsum("bihd,bjhd->bhij", turn(q, angle), turn(k, angle)) / math.sqrt(HEAD), v)
+    return softmax_attention(
+        torch.einsum("bihd,bjhd->bhij", turn(q, angle), turn(k, angle)) / math.sqrt(HEAD), v
+    )
 
 
 def attend(name, p, q, k, v, x):
@@ -53,7 +56,12 @@ def attend(name, p, q, k, v, x):
         channel = 10_000.0 ** (-torch.arange(HEAD, dtype=torch.float64) / HEAD)
         phase = m[:, None] * channel
         difference = phase[:, None] - phase[None]  # [Tq, Tk, d]: the query's phase less the key's
-        logits = torch.einsum("bihc,bjhc,ijhc->bhij", F.softplus(q, threshold=50), F.softplus(k, threshold=50), (difference[:, :, None] - p["delta"]).cos())
+        logits = torch.einsum(
+            "bihc,bjhc,ijhc->bhij",
+            F.softplus(q, threshold=50),
+            F.softplus(k, threshold=50),
+            (difference[:, :, None] - p["delta"]).cos(),
+        )
         return softmax_attention(logits / math.sqrt(HEAD), v)
     if name == "cope":
         content = torch.einsum("bihd,bjhd->bhij", q, k) / math.sqrt(HEAD)
@@ -81,18 +89,29 @@ def attend(name, p, q, k, v, x):
     if name != "darope-per-band":
         coordinate = coordinate[..., None]
         return rotary(q, k, v, torch.where(fast, index, coordinate * frequencies))
-    slow = torch.cat([torch.zeros(*coordinate.shape[:-1], int(fast.sum()), dtype=torch.float64), coordinate], -1)
+    slow = torch.cat(
+        [torch.zeros(*coordinate.shape[:-1], int(fast.sum()), dtype=torch.float64), coordinate], -1
+    )
     return rotary(q, k, v, torch.where(fast, index, slow * frequencies))
 
 
 def decode(style, name, w, inputs, targets):
     x = F.embedding(inputs, w["model.embed_tokens.weight"])
-    norm = lambda t, weight: t / (t.square().mean(-1, keepdim=True) + 1e-5).sqrt() * weight
+
+    def norm(t, weight):
+        return t / (t.square().mean(-1, keepdim=True) + 1e-5).sqrt() * weight
+
     for i in range(LAYERS):
         at = f"model.layers.{i}."
-        p = {key.rsplit(".", 1)[1]: value for key, value in w.items() if key.startswith(at + "self_attn.") and "proj" not in key}
+        p = {
+            key.rsplit(".", 1)[1]: value
+            for key, value in w.items()
+            if key.startswith(at + "self_attn.") and "proj" not in key
+        }
         y = norm(x, w[at + "input_layernorm.weight"])
-        q, k, v = (F.linear(y, w[f"{at}self_attn.{c}_proj.weight"]).unflatten(-1, (HEADS, HEAD)) for c in "qkv")
+        q, k, v = (
+            F.linear(y, w[f"{at}self_attn.{c}_proj.weight"]).unflatten(-1, (HEADS, HEAD)) for c in "qkv"
+        )
         x = x + F.linear(attend(name, p, q, k, v, y).flatten(2), w[at + "self_attn.o_proj.weight"])
         y = norm(x, w[at + "post_attention_layernorm.weight"])
         up = F.linear(y, w[at + "mlp.up_proj.weight"])
@@ -103,17 +122,35 @@ def decode(style, name, w, inputs, targets):
 
 
 @pytest.mark.parametrize("style", ["lingua", "nanogpt"])
-@pytest.mark.parametrize("name", ["nope", "rope", "hope", "pope", "cope", "darope", "darope-no-prior", "darope-fixed-alpha", "darope-per-band", "darope-dynamic"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "nope",
+        "rope",
+        "hope",
+        "pope",
+        "cope",
+        "darope",
+        "darope-no-prior",
+        "darope-fixed-alpha",
+        "darope-per-band",
+        "darope-dynamic",
+    ],
+)
 def test_gradients(tmp_path, style, name):
     spec = "pope:delta_init=uniform" if name == "pope" else "cope:npos_max=6" if name == "cope" else name
     done = subprocess.run([BUILD / "gradient_probe", style, spec, tmp_path], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    weights = {key: value.requires_grad_() for key, value in load_file(tmp_path / "model.safetensors").items()}
+    weights = {
+        key: value.requires_grad_() for key, value in load_file(tmp_path / "model.safetensors").items()
+    }
     theirs = load_file(tmp_path / "gradients.safetensors")
     loss = decode(style, name, weights, *tokens())
     assert abs(loss.item() - float(done.stdout)) < 1e-10
     loss.backward()
     assert weights.keys() == theirs.keys()
     for key, value in weights.items():
-        torch.testing.assert_close(theirs[key], value.grad, rtol=1e-8, atol=1e-10, msg=lambda text, key=key: f"{key}: {text}")
+        torch.testing.assert_close(
+            theirs[key], value.grad, rtol=1e-8, atol=1e-10, msg=lambda text, key=key: f"{key}: {text}"
+        )
         assert value.grad.abs().max() > 0 or key.endswith("embedding"), key

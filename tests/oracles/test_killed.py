@@ -1,5 +1,6 @@
 """`darope train`, killed with SIGKILL at random moments and started again until it is through, ends as if nobody had killed it:
 the checkpoint's files byte for byte, and its logs but for times, speeds and memory."""
+
 import json
 import os
 import pathlib
@@ -12,32 +13,64 @@ import pytest
 
 ROOT = pathlib.Path(__file__).parents[2]
 BINARY = os.environ.get("DAROPE_BINARY", str(ROOT / "build" / "darope"))
-SETTINGS = ["grad_acc_steps=2", "checkpoint.dump.every=4", "logging.freq=3", "model.dropout=0.1", "threads=1", "data.test_examples=4", "data.batch_size=8"]
+SETTINGS = [
+    "grad_acc_steps=2",
+    "checkpoint.dump.every=4",
+    "logging.freq=3",
+    "model.dropout=0.1",
+    "threads=1",
+    "data.test_examples=4",
+    "data.batch_size=8",
+]
 
 
 def command(folder, steps=60, more=()):
-    return [BINARY, "train", ROOT / "configs/quick/train.yaml", f"dump_dir={folder}", f"steps={steps}", *SETTINGS, *more]
+    return [
+        BINARY,
+        "train",
+        ROOT / "configs/quick/train.yaml",
+        f"dump_dir={folder}",
+        f"steps={steps}",
+        *SETTINGS,
+        *more,
+    ]
 
 
 def logged(file):
     """The lines of a log, but for what depends on the machine and the hour."""
     lines = [json.loads(line) for line in file.read_text().splitlines()]
-    return [{key: value for key, value in line.items() if not key.startswith(("speed/", "memory/", "created_at"))} for line in lines]
+    return [
+        {key: value for key, value in line.items() if not key.startswith(("speed/", "memory/", "created_at"))}
+        for line in lines
+    ]
 
 
 def outcome(folder):
     newest = max((folder / "checkpoints").iterdir())
-    files = [newest / name for name in ("model.safetensors", "optim.safetensors", "config.json")] + [folder / "results.jsonl"]
+    files = [newest / name for name in ("model.safetensors", "optim.safetensors", "config.json")] + [
+        folder / "results.jsonl"
+    ]
     best = [file for file in (folder / "best").glob("*/*.safetensors")]
-    return {str(file.relative_to(folder)): file.read_bytes() for file in files + best} | {name: logged(folder / name) for name in ("metrics.jsonl", "metrics.eval.jsonl")}
+    return {str(file.relative_to(folder)): file.read_bytes() for file in files + best} | {
+        name: logged(folder / name) for name in ("metrics.jsonl", "metrics.eval.jsonl")
+    }
 
 
 def chorales(folder):
     """Settings for a dataset with a validation split."""
     draw = random.Random(0)
-    piece = lambda: [[draw.randint(50, 70) for _ in range(4)] for _ in range(40)]
-    (folder / "a.json").write_text(json.dumps({split: [piece() for _ in range(8)] for split in ("train", "valid", "test")}))
-    subprocess.run([BINARY, "data", "prepare", "jsb", folder / "a.json", "--out", folder / "set"], check=True, capture_output=True)
+
+    def piece():
+        return [[draw.randint(50, 70) for _ in range(4)] for _ in range(40)]
+
+    (folder / "a.json").write_text(
+        json.dumps({split: [piece() for _ in range(8)] for split in ("train", "valid", "test")})
+    )
+    subprocess.run(
+        [BINARY, "data", "prepare", "jsb", folder / "a.json", "--out", folder / "set"],
+        check=True,
+        capture_output=True,
+    )
     return ["data.task=", f"data.root_dir={folder / 'set'}", "data.seq_len=160", "validation.every=5"]
 
 
@@ -57,7 +90,9 @@ def test_kill_and_resume(tmp_path, undisturbed, seed):
     end, more = undisturbed
     draw, kills = random.Random(seed), 0
     for _ in range(60):
-        child = subprocess.Popen(command(tmp_path / "run", more=more), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        child = subprocess.Popen(
+            command(tmp_path / "run", more=more), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        )
         # from its first sign of life on, wherever that finds it: in a step, in a save, in the evaluation
         child.stderr.readline()
         time.sleep(draw.uniform(0, 0.15))
@@ -85,7 +120,9 @@ def test_a_finished_run_is_left_alone(tmp_path):
 @pytest.mark.parametrize("name, code", [("SIGTERM", 75), ("SIGUSR1", 75), ("SIGINT", 130)])
 def test_signals(tmp_path, undisturbed, name, code):
     end, more = undisturbed
-    child = subprocess.Popen(command(tmp_path / "run", more=more), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    child = subprocess.Popen(
+        command(tmp_path / "run", more=more), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
     child.stderr.readline()
     child.send_signal(getattr(signal, name))
     message = child.stderr.read()
@@ -95,7 +132,9 @@ def test_signals(tmp_path, undisturbed, name, code):
 
 
 def test_one_process_at_a_time(tmp_path):
-    first = subprocess.Popen(command(tmp_path / "run", 2000), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    first = subprocess.Popen(
+        command(tmp_path / "run", 2000), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
     first.stderr.readline()
     second = subprocess.run(command(tmp_path / "run", 2000), capture_output=True, text=True)
     first.kill()
@@ -104,7 +143,9 @@ def test_one_process_at_a_time(tmp_path):
 
 
 def test_a_run_goes_on_in_the_type_it_began_with(tmp_path):
-    child = subprocess.Popen(command(tmp_path / "run"), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    child = subprocess.Popen(
+        command(tmp_path / "run"), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
     child.stderr.readline()
     child.kill()
     child.wait()

@@ -1,4 +1,5 @@
 """Who includes whom, as docs/architecture.md draws it."""
+
 import pathlib
 import re
 
@@ -18,7 +19,19 @@ MAY_INCLUDE = {
     "experiments": {"base", "data", "encodings", "eval", "model", "runs", "train"},
     "cli": {"base", "data", "encodings", "eval", "experiments", "report", "runs", "train"},
 }
-WITHOUT_TORCH = ["base", "kernels", "runs", "stats", "report", "data/text", "data/tasks", "data/midi", "data/genome", "data/eeg", "data/prepared"]
+WITHOUT_TORCH = [
+    "base",
+    "kernels",
+    "runs",
+    "stats",
+    "report",
+    "data/text",
+    "data/tasks",
+    "data/midi",
+    "data/genome",
+    "data/eeg",
+    "data/prepared",
+]
 
 
 def sources(folder):
@@ -32,12 +45,21 @@ def test_every_folder_has_its_rule():
 
 
 def test_includes_point_down():
-    wrong = [f"{path.relative_to(SOURCE)} includes {other}/"
-             for folder, allowed in MAY_INCLUDE.items() for path in sources(folder)
-             for other in re.findall(r'#include "(\w+)/', path.read_text()) if other != folder and other not in allowed]
+    wrong = [
+        f"{path.relative_to(SOURCE)} includes {other}/"
+        for folder, allowed in MAY_INCLUDE.items()
+        for path in sources(folder)
+        for other in re.findall(r'#include "(\w+)/', path.read_text())
+        if other != folder and other not in allowed
+    ]
     assert not wrong, wrong
 
 
 def test_torch_stays_where_it_belongs():
-    wrong = [str(path.relative_to(SOURCE)) for folder in WITHOUT_TORCH for path in sources(folder) if re.search(r"#include <(ATen|torch|c10)/", path.read_text())]
+    wrong = [
+        str(path.relative_to(SOURCE))
+        for folder in WITHOUT_TORCH
+        for path in sources(folder)
+        if re.search(r"#include <(ATen|torch|c10)/", path.read_text())
+    ]
     assert not wrong, wrong

@@ -2,6 +2,7 @@
 
 DAROPE_ALL_MAESTRO=1 adds every one of the 1276 performances, which takes MidiTok some minutes.
 """
+
 import collections
 import json
 import lzma
@@ -12,10 +13,11 @@ import subprocess
 
 import numpy as np
 import pytest
-
 from music import BUILD, SHARED, darope, make_tokenizer, midi_bytes, probe, rows, unpack
 
-MEAN_TOKENS_PER_NOTE = 3.67262        # over all performances; any from 2048 / 558 to 2048 / 557 cuts at the same bars
+MEAN_TOKENS_PER_NOTE = (
+    3.67262  # over all performances; any from 2048 / 558 to 2048 / 557 cuts at the same bars
+)
 CONTEXT, BOS, EOS = 2048, 1, 2
 
 
@@ -40,21 +42,32 @@ def test_chorales_are_the_published_ones(chorales):
     pieces = json.loads((chorales / "Jsb16thSeparated.json").read_text())
     manifest = json.loads((chorales / "set" / "manifest.json").read_text())
     assert manifest["vocabulary"] == 90 and manifest["skipped"] == []
-    published = [("train", "train", 229, 220_912), ("validation", "valid", 76, 73_632), ("test", "test", 77, 75_600)]
+    published = [
+        ("train", "train", 229, 220_912),
+        ("validation", "valid", 76, 73_632),
+        ("test", "test", 77, 75_600),
+    ]
     for ours, theirs, count, tokens in published:
         sequences = load(chorales / "set", ours)
-        assert sequences == [[1 if note == -1 else note - 19 for step in piece for note in step] for piece in pieces[theirs]]
+        assert sequences == [
+            [1 if note == -1 else note - 19 for step in piece for note in step] for piece in pieces[theirs]
+        ]
         assert len(sequences) == count == manifest["splits"][ours]["sequences"]
         assert sum(map(len, sequences)) == tokens == manifest["splits"][ours]["values"]
     assert sum(min(len(s), CONTEXT) - 1 for s in load(chorales / "set", "test")) == 74_739
 
 
 def test_chorales_are_shown_as_notes(chorales):
-    lines = darope("inspect", chorales / "set", "--split", "test", "--index", "3", "--count", "2").splitlines()
+    lines = darope(
+        "inspect", chorales / "set", "--split", "test", "--index", "3", "--count", "2"
+    ).splitlines()
     piece = json.loads((chorales / "Jsb16thSeparated.json").read_text())["test"][3]
     names = ["C", "C#", "D", "Eb", "E", "F", "F#", "G", "Ab", "A", "Bb", "B"]
-    shown = [line.split() for line in lines[2:2 + len(piece)]]
-    assert shown == [[str(t)] + ["." if n < 0 else f"{names[n % 12]}{n // 12 - 1}" for n in step] for t, step in enumerate(piece)]
+    shown = [line.split() for line in lines[2 : 2 + len(piece)]]
+    assert shown == [
+        [str(t)] + ["." if n < 0 else f"{names[n % 12]}{n // 12 - 1}" for n in step]
+        for t, step in enumerate(piece)
+    ]
     assert lines[2 + len(piece)].startswith("test 4 (test/4)")
 
 
@@ -62,29 +75,39 @@ def test_audit_of_the_chorales(chorales):
     report = json.loads(darope("audit", chorales / "set", "--json"))
     assert report["damaged"] == [] and report["items_twice"] == []
     train = {tuple(s) for s in load(chorales / "set", "train")}
-    runs = {s[i:i + 64] for s in train for i in range(len(s) - 63)}
+    runs = {s[i : i + 64] for s in train for i in range(len(s) - 63)}
     for split in ("validation", "test"):
         facts = report["splits"][split]
         own = [tuple(s) for s in load(chorales / "set", split)]
         assert facts["repeats"] == len(own) - len(set(own))
         assert facts["sequences_in_train"] == sum(s in train for s in own)
         assert facts["distinct_values"] == len({x for s in own for x in s})
-        assert facts["runs_in_train"] == sum(s[i:i + 64] in runs for s in own for i in range(0, len(s) - 63, 64))
+        assert facts["runs_in_train"] == sum(
+            s[i : i + 64] in runs for s in own for i in range(0, len(s) - 63, 64)
+        )
 
 
 def test_another_grid_of_the_chorales_is_refused(tmp_path):
     pieces = [[[60, 64], [], [60, 64, 67, 72]]]
     (tmp_path / "a.json").write_text(json.dumps({"train": pieces, "valid": pieces, "test": pieces}))
-    assert "step 0 should have 4 voices" in darope("prepare", "jsb", tmp_path / "a.json", "--out", tmp_path / "set", code=2)
+    assert "step 0 should have 4 voices" in darope(
+        "prepare", "jsb", tmp_path / "a.json", "--out", tmp_path / "set", code=2
+    )
     assert not (tmp_path / "set").exists()
 
 
 def test_one_bad_piece_is_left_out(tmp_path):
     good, bad = [[60, 55, 50, 45]] * 4, [[60, 55, 50, 45], [60, 55, 50, 109]]
-    (tmp_path / "a.json").write_text(json.dumps({"train": [good, bad, good], "valid": [good], "test": [good]}))
-    assert "--strict" in darope("prepare", "jsb", tmp_path / "a.json", "--out", tmp_path / "set", "--strict", code=3)
+    (tmp_path / "a.json").write_text(
+        json.dumps({"train": [good, bad, good], "valid": [good], "test": [good]})
+    )
+    assert "--strict" in darope(
+        "prepare", "jsb", tmp_path / "a.json", "--out", tmp_path / "set", "--strict", code=3
+    )
     skipped = json.loads((tmp_path / "set" / "manifest.json").read_text())["skipped"]
-    assert [each["name"] for each in skipped] == ["train/1"] and "step 1 holds the note 109" in skipped[0]["reason"]
+    assert [each["name"] for each in skipped] == ["train/1"] and "step 1 holds the note 109" in skipped[0][
+        "reason"
+    ]
     assert len(load(tmp_path / "set", "train")) == 2
 
 
@@ -101,6 +124,7 @@ def originals(tmp_path_factory):
 
 def whole(tokenizer, file):
     import symusic
+
     tokens = tokenizer(symusic.Score(str(file)))
     return (tokens[0] if isinstance(tokens, list) else tokens).ids
 
@@ -109,8 +133,13 @@ def chunks(tokenizer, file, folder):
     """What MidiTok's own splitting and its own dataset give for one file."""
     from miditok.pytorch_data import DatasetMIDI
     from miditok.utils import split_files_for_training
-    folder.mkdir(parents=True, exist_ok=True)  # a piece too short for a part leaves its mark there all the same
-    parts = split_files_for_training([file], tokenizer, folder, CONTEXT, MEAN_TOKENS_PER_NOTE, num_overlap_bars=2)
+
+    folder.mkdir(
+        parents=True, exist_ok=True
+    )  # a piece too short for a part leaves its mark there all the same
+    parts = split_files_for_training(
+        [file], tokenizer, folder, CONTEXT, MEAN_TOKENS_PER_NOTE, num_overlap_bars=2
+    )
     data = DatasetMIDI(parts, tokenizer, CONTEXT, bos_token_id=BOS, eos_token_id=EOS) if parts else []
     return [data[i]["input_ids"].tolist() for i in range(len(parts))]
 
@@ -140,7 +169,10 @@ def compare_all(tokenizer, files, folder):
 
 
 def test_vocabulary(tokenizer):
-    assert probe("vocabulary").split() == sorted(tokenizer.vocab, key=tokenizer.vocab.get) and len(tokenizer) == 328
+    assert (
+        probe("vocabulary").split() == sorted(tokenizer.vocab, key=tokenizer.vocab.get)
+        and len(tokenizer) == 328
+    )
 
 
 def test_originals(tokenizer, originals, tmp_path):
@@ -148,11 +180,17 @@ def test_originals(tokenizer, originals, tmp_path):
     assert compare_all(tokenizer, originals, tmp_path)["tokens"] == 1_018_769
 
 
-@pytest.mark.skipif("DAROPE_ALL_MAESTRO" not in os.environ, reason="takes minutes; DAROPE_ALL_MAESTRO=1 runs it")
+@pytest.mark.skipif(
+    "DAROPE_ALL_MAESTRO" not in os.environ, reason="takes minutes; DAROPE_ALL_MAESTRO=1 runs it"
+)
 def test_all_performances(tokenizer, tmp_path):
     files = unpack("maestro-v3-notes-only-1276.tar.xz", tmp_path / "all")
     assert len(files) == 1276
-    assert compare_all(tokenizer, files, tmp_path / "parts") == {"tokens": 25_616_789, "sequences": 13_945, "cut": 27_482_858}
+    assert compare_all(tokenizer, files, tmp_path / "parts") == {
+        "tokens": 25_616_789,
+        "sequences": 13_945,
+        "cut": 27_482_858,
+    }
 
 
 def draw_file(rng, groups=60, beats=12, orderly=False):
@@ -168,10 +206,16 @@ def draw_file(rng, groups=60, beats=12, orderly=False):
                 continue
             on = start + rng.choice([0, 0, 0, division // 9])
             events.append((on, bytes([0x90, pitch + interval, rng.randrange(1, 128)])))
-            events.append((on + held, bytes([*rng.choice([(0x80, pitch + interval, 64), (0x90, pitch + interval, 0)])])))
+            events.append(
+                (on + held, bytes([*rng.choice([(0x80, pitch + interval, 64), (0x90, pitch + interval, 0)])]))
+            )
     for i in range(rng.choice([0, 0, 1, 1, 3])):
         tempo = rng.randrange(200_000, 1_700_000).to_bytes(3, "big")
-        at = i * (beats * division // 4 + rng.randrange(division)) if orderly else rng.choice([0, rng.randrange((beats + 2) * division)])
+        at = (
+            i * (beats * division // 4 + rng.randrange(division))
+            if orderly
+            else rng.choice([0, rng.randrange((beats + 2) * division)])
+        )
         events.append((at, b"\xff\x51\x03" + tempo))
     for _ in range(5):
         events.append((rng.randrange(0, beats * division), bytes([0xB0, 64, rng.randrange(128)])))
@@ -204,7 +248,10 @@ def test_percussion_has_tokens_of_its_own(tokenizer, tmp_path):
     events = []
     for _ in range(40):
         at, pitch = rng.randrange(9000), rng.randrange(20, 95)
-        events += [(at, bytes([0x99, pitch, rng.randrange(1, 128)])), (at + rng.randrange(1, 900), bytes([0x89, pitch, 0]))]
+        events += [
+            (at, bytes([0x99, pitch, rng.randrange(1, 128)])),
+            (at + rng.randrange(1, 900), bytes([0x89, pitch, 0])),
+        ]
     (tmp_path / "drums.mid").write_bytes(midi_bytes(events))
     assert rows(probe("whole", tmp_path / "drums.mid"))[0] == whole(tokenizer, tmp_path / "drums.mid")
 
@@ -236,13 +283,20 @@ def test_own_files(pieces, tmp_path):
     names = [item[0] for s in splits.values() for item in s["items"]]
     assert sorted(names) == sorted(str(f.relative_to(pieces)) for f in pieces.rglob("*.*"))
     mean = manifest["facts"]["tokens_per_note"]
-    assert mean == pytest.approx(np.mean([len(r) for r in rows(probe("whole", *(pieces / n for n in names)))]) / 400)
+    assert mean == pytest.approx(
+        np.mean([len(r) for r in rows(probe("whole", *(pieces / n for n in names)))]) / 400
+    )
     for split, facts in splits.items():
-        expected = [s for s in rows(probe("sequences", mean, *(pieces / item[0] for item in facts["items"]))) if s]
+        expected = [
+            s for s in rows(probe("sequences", mean, *(pieces / item[0] for item in facts["items"]))) if s
+        ]
         assert load(tmp_path / "set", split) == expected
     again = tmp_path / "again"
     darope("prepare", "midi", pieces, "--out", again, "--seed", 6)
-    assert json.loads((again / "manifest.json").read_text())["splits"]["test"]["items"] != splits["test"]["items"]
+    assert (
+        json.loads((again / "manifest.json").read_text())["splits"]["test"]["items"]
+        != splits["test"]["items"]
+    )
 
 
 def test_events_are_shown_in_words(pieces, tmp_path):
@@ -270,7 +324,7 @@ def broken():
     yield "smpte", good[:12] + b"\xe7\x28" + good[14:], "SMPTE", 12
     yield "no_track", head, "before track 1", 14
     yield "tracks_missing", good[:10] + b"\0\2" + good[12:], "before track 2", len(good)
-    yield "truncated", good[:len(good) // 2], "reaches beyond", 22
+    yield "truncated", good[: len(good) // 2], "reaches beyond", 22
     yield "length_absurd", track(body, 0x7FFFFFFF), "reaches beyond", 22
     yield "length_short", track(body, 10), "middle of an event", 32
     yield "no_status", track(b"\0\x40\x40" + body), "no status byte", 23
@@ -289,7 +343,9 @@ def test_bad_files_are_listed_with_reason_and_place(pieces, tmp_path):
     for name, content, _, _ in cases:
         (pieces / f"bad_{name}.mid").write_bytes(content)
     (pieces / "short.mid").write_bytes(piece(1, notes=20))
-    assert f"{len(cases) + 1} skipped" in darope("prepare", "midi", pieces, "--out", tmp_path / "set", "--strict", code=3)
+    assert f"{len(cases) + 1} skipped" in darope(
+        "prepare", "midi", pieces, "--out", tmp_path / "set", "--strict", code=3
+    )
     manifest = json.loads((tmp_path / "set" / "manifest.json").read_text())
     skipped = {each["name"]: each for each in manifest["skipped"]}
     for name, _, reason, offset in cases:
@@ -303,7 +359,9 @@ def test_bad_files_are_listed_with_reason_and_place(pieces, tmp_path):
 def test_what_is_listed_and_missing_is_skipped(pieces, tmp_path):
     names = [str(f.relative_to(pieces)) for f in sorted(pieces.rglob("*.*"))]
     rows_of_table = "".join(f'X,"Sonata, ""No. 1""",{name},1.5\n' for name in [*names, "2018/gone.midi"])
-    (pieces / "maestro-v3.0.0.csv").write_text("canonical_composer,canonical_title,midi_filename,duration\n" + rows_of_table)
+    (pieces / "maestro-v3.0.0.csv").write_text(
+        "canonical_composer,canonical_title,midi_filename,duration\n" + rows_of_table
+    )
     darope("prepare", "maestro", pieces, "--out", tmp_path / "set")
     manifest = json.loads((tmp_path / "set" / "manifest.json").read_text())
     assert [each["name"] for each in manifest["skipped"]] == ["2018/gone.midi"]
@@ -315,7 +373,7 @@ def test_a_signal_leaves_nothing(tmp_path):
     os.mkfifo(tmp_path / "a.json")
     words = [BUILD / "darope", "data", "prepare", "jsb", tmp_path / "a.json", "--out", tmp_path / "set"]
     program = subprocess.Popen(words, stderr=subprocess.PIPE)
-    with open(tmp_path / "a.json", "w") as pipe:                  # opens once the program does
+    with open(tmp_path / "a.json", "w") as pipe:  # opens once the program does
         assert (tmp_path / "set.preparing").exists()
         program.send_signal(signal.SIGINT)
         pieces = [[[60, 55, 50, 45]] * 4]
@@ -324,14 +382,17 @@ def test_a_signal_leaves_nothing(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
 
 
-@pytest.mark.parametrize("words, message", [
-    (["midy", "SRC", "--out", "OUT"], "did you mean 'midi'"),
-    (["midi", "SRC/none", "--out", "OUT"], "is no folder"),
-    (["midi", "SRC/deep", "--out", "OUT", "--seed", "-1"], "--seed -1"),
-    (["maestro", "SRC", "--out", "OUT"], "maestro-v3.0.0.csv"),
-    (["jsb", "SRC/none", "--out", "OUT"], "no such file"),
-    (["midi", "SRC", "--out", "SRC"], "is there already"),
-])
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        (["midy", "SRC", "--out", "OUT"], "did you mean 'midi'"),
+        (["midi", "SRC/none", "--out", "OUT"], "is no folder"),
+        (["midi", "SRC/deep", "--out", "OUT", "--seed", "-1"], "--seed -1"),
+        (["maestro", "SRC", "--out", "OUT"], "maestro-v3.0.0.csv"),
+        (["jsb", "SRC/none", "--out", "OUT"], "no such file"),
+        (["midi", "SRC", "--out", "SRC"], "is there already"),
+    ],
+)
 def test_bad_arguments(pieces, tmp_path, words, message):
     words = [w.replace("SRC", str(pieces)).replace("OUT", str(tmp_path / "set")) for w in words]
     assert message in darope("prepare", *words, code=2)

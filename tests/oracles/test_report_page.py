@@ -1,4 +1,5 @@
 """The report in headless Chromium: it opens from disk, asks nothing of a network, and its buttons do what they say."""
+
 import base64
 import json
 import os
@@ -7,12 +8,10 @@ import shutil
 import subprocess
 
 import pytest
-
-from selenium import webdriver
-from selenium.webdriver.common.by import By
-
 from comparison import ACCURACY, DATASETS, LOSSES, write_comparison, write_losses
 from probe import BUILD
+from selenium import webdriver
+from selenium.webdriver.common.by import By
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 if not CHROMIUM or not DRIVER:
@@ -20,8 +19,10 @@ if not CHROMIUM or not DRIVER:
 
 # Where to leave screenshots for a person to look at; nowhere without it.
 SHOTS = os.environ.get("DAROPE_SCREENSHOTS")
-HOSTILE = [("<script>document.title='broken'</script>", "darope"),
-           ("</script><img src=x onerror=\"document.title='broken'\">", "'\"><b id=broken>")]
+HOSTILE = [
+    ("<script>document.title='broken'</script>", "darope"),
+    ("</script><img src=x onerror=\"document.title='broken'\">", "'\"><b id=broken>"),
+]
 
 
 @pytest.fixture(scope="module")
@@ -43,14 +44,22 @@ def losses(tmp_path_factory):
 def open_page(path, width, dark=False):
     options = webdriver.ChromeOptions()
     options.binary_location = CHROMIUM
-    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--hide-scrollbars"):
+    for argument in (
+        "--headless=new",
+        "--no-sandbox",
+        "--disable-dev-shm-usage",
+        "--disable-gpu",
+        "--hide-scrollbars",
+    ):
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
     size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
     driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     if dark:
-        driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": "dark"}]})
+        driver.execute_cdp_cmd(
+            "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": "dark"}]}
+        )
     driver.get(pathlib.Path(path).as_uri())
     return driver
 
@@ -66,17 +75,25 @@ def chart(driver, kind="lengths"):
     """Which series of the first chart of a kind are drawn, by their label."""
     return driver.execute_script(
         "const chart = Chart.getChart(document.querySelector(`canvas[data-chart=${arguments[0]}]`));"
-        "return Object.fromEntries(chart.data.datasets.map((set, i) => [set.label, chart.isDatasetVisible(i)]));", kind)
+        "return Object.fromEntries(chart.data.datasets.map((set, i) => [set.label, chart.isDatasetVisible(i)]));",
+        kind,
+    )
 
 
 def column(driver, table, index):
-    return driver.execute_script("return [...arguments[0].tBodies[0].rows].map(row => row.cells[arguments[1]].dataset.v)", table, index)
+    return driver.execute_script(
+        "return [...arguments[0].tBodies[0].rows].map(row => row.cells[arguments[1]].dataset.v)", table, index
+    )
 
 
 def test_is_quiet_and_asks_nothing_of_a_network(page):
     assert [entry for entry in page.get_log("browser")] == []
     events = [json.loads(entry["message"])["message"] for entry in page.get_log("performance")]
-    asked = {event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"}
+    asked = {
+        event["params"]["request"]["url"]
+        for event in events
+        if event["method"] == "Network.requestWillBeSent"
+    }
     assert {url for url in asked if not url.startswith(("file:", "data:"))} == set()
     assert len([url for url in asked if url.startswith("file:")]) == 1
 
@@ -94,7 +111,11 @@ def test_button_takes_an_encoding_out_of_charts_and_tables(page):
     assert chart(page)[name] and chart(page, "curves")[name] and all(cell.is_displayed() for cell in cells)
     button.click()
     assert button.get_attribute("aria-pressed") == "false"
-    assert not chart(page)[name] and not chart(page, "curves")[name] and not any(cell.is_displayed() for cell in cells)
+    assert (
+        not chart(page)[name]
+        and not chart(page, "curves")[name]
+        and not any(cell.is_displayed() for cell in cells)
+    )
     assert sum(chart(page, "curves").values()) == len(ACCURACY) - 1
     button.click()
     assert chart(page)[name] and all(cell.is_displayed() for cell in cells)
@@ -105,7 +126,11 @@ def test_heading_sorts_its_table_both_ways(page):
     heading = table.find_element(By.CSS_SELECTOR, "thead th:nth-child(2)")
     heading.find_element(By.TAG_NAME, "button").click()
     rising = [float(v) for v in column(page, table, 1)]
-    assert heading.get_attribute("aria-sort") == "ascending" and rising == sorted(rising) and len(rising) == len(DATASETS)
+    assert (
+        heading.get_attribute("aria-sort") == "ascending"
+        and rising == sorted(rising)
+        and len(rising) == len(DATASETS)
+    )
     heading.find_element(By.TAG_NAME, "button").click()
     assert [float(v) for v in column(page, table, 1)] == rising[::-1]
     table.find_element(By.CSS_SELECTOR, "thead th button").click()
@@ -125,15 +150,22 @@ def test_hovering_a_chart_shows_values(page):
     webdriver.ActionChains(page).move_to_element(canvas).perform()
     lines = page.execute_script(
         "const tip = Chart.getChart(arguments[0]).tooltip;"
-        "return tip.opacity ? tip.body.flatMap(part => part.lines) : []", canvas)
+        "return tip.opacity ? tip.body.flatMap(part => part.lines) : []",
+        canvas,
+    )
     assert len(lines) > 0 and "±" in lines[0]
 
 
 def test_paper_is_light_and_shows_every_length(page):
-    page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print", "features": [{"name": "prefers-color-scheme", "value": "dark"}]})
+    page.execute_cdp_cmd(
+        "Emulation.setEmulatedMedia",
+        {"media": "print", "features": [{"name": "prefers-color-scheme", "value": "dark"}]},
+    )
     assert all(block.is_displayed() for block in page.find_elements(By.CSS_SELECTOR, "#matrix .block"))
     assert not page.find_element(By.CSS_SELECTOR, ".bar").is_displayed()
-    assert page.execute_script("return getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert (
+        page.execute_script("return getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    )
 
 
 def test_bars_of_losses_are_drawn_in_order(losses):
@@ -142,16 +174,23 @@ def test_bars_of_losses_are_drawn_in_order(losses):
         assert driver.get_log("browser") == []
         figures = driver.find_elements(By.CSS_SELECTOR, "#losses figure")
         assert [figure.find_element(By.TAG_NAME, "figcaption").text for figure in figures] == sorted(LOSSES)
-        for figure, (level, gaps) in zip(figures, (LOSSES[name] for name in sorted(LOSSES))):
+        for figure, (_level, gaps) in zip(figures, (LOSSES[name] for name in sorted(LOSSES))):
             rows = figure.find_elements(By.CSS_SELECTOR, ".row")
             names = [row.find_element(By.CSS_SELECTOR, "span").text for row in rows]
-            widths = dict(zip(names, (row.find_element(By.CSS_SELECTOR, ".track b").size["width"] for row in rows)))
+            widths = dict(
+                zip(names, (row.find_element(By.CSS_SELECTOR, ".track b").size["width"] for row in rows))
+            )
             track = rows[0].find_element(By.CSS_SELECTOR, ".track").size["width"]
             assert sorted(names, key=lambda name: widths[name]) == sorted(names, key=lambda name: gaps[name])
-            assert abs(widths["nope"] - track) < 1 and max(width for name, width in widths.items() if name != "nope") < track - 1
+            assert (
+                abs(widths["nope"] - track) < 1
+                and max(width for name, width in widths.items() if name != "nope") < track - 1
+            )
         toggle = driver.find_element(By.CSS_SELECTOR, "[data-toggle='0']")
         toggle.click()
-        assert not any(row.is_displayed() for row in driver.find_elements(By.CSS_SELECTOR, "#losses .row[data-e='0']"))
+        assert not any(
+            row.is_displayed() for row in driver.find_elements(By.CSS_SELECTOR, "#losses .row[data-e='0']")
+        )
     finally:
         driver.quit()
 
@@ -166,8 +205,12 @@ def test_fits_the_width(which, width, dark, request):
         if SHOTS:
             height = driver.execute_script("return document.documentElement.scrollHeight")
             clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}
-            image = driver.execute_cdp_cmd("Page.captureScreenshot", {"captureBeyondViewport": True, "clip": clip})["data"]
-            (pathlib.Path(SHOTS) / f"{which}_{width}{'_dark' if dark else ''}.png").write_bytes(base64.b64decode(image))
+            image = driver.execute_cdp_cmd(
+                "Page.captureScreenshot", {"captureBeyondViewport": True, "clip": clip}
+            )["data"]
+            (pathlib.Path(SHOTS) / f"{which}_{width}{'_dark' if dark else ''}.png").write_bytes(
+                base64.b64decode(image)
+            )
     finally:
         driver.quit()
 

@@ -1,5 +1,6 @@
 """`darope train --resume` and `--allow-config-change`: where a run begins, and what may be different when it goes on; and the keys
 that a run's logs have."""
+
 import json
 import math
 import os
@@ -12,14 +13,27 @@ import yaml
 
 ROOT = pathlib.Path(__file__).parents[2]
 BINARY = os.environ.get("DAROPE_BINARY", str(ROOT / "build" / "darope"))
-SETTINGS = ["checkpoint.dump.every=4", "checkpoint.dump.keep=8", "logging.freq=2", "threads=1", "data.test_examples=4", "data.batch_size=8"]
+SETTINGS = [
+    "checkpoint.dump.every=4",
+    "checkpoint.dump.keep=8",
+    "logging.freq=2",
+    "threads=1",
+    "data.test_examples=4",
+    "data.batch_size=8",
+]
 
 
 def train(folder, *more, steps=8):
     """`darope train` with SETTINGS, of which `more` may replace some; options begin with --."""
     settings = dict(each.split("=", 1) for each in [*SETTINGS, *more] if not each.startswith("--"))
-    words = [f"{key}={value}" for key, value in settings.items()] + [each for each in more if each.startswith("--")]
-    return subprocess.run([BINARY, "train", ROOT / "configs/quick/train.yaml", f"dump_dir={folder}", f"steps={steps}", *words], capture_output=True, text=True)
+    words = [f"{key}={value}" for key, value in settings.items()] + [
+        each for each in more if each.startswith("--")
+    ]
+    return subprocess.run(
+        [BINARY, "train", ROOT / "configs/quick/train.yaml", f"dump_dir={folder}", f"steps={steps}", *words],
+        capture_output=True,
+        text=True,
+    )
 
 
 def lines(file):
@@ -50,7 +64,9 @@ def test_begin_from_a_checkpoint_of_another_run(tmp_path, finished, slash):
 @pytest.mark.parametrize("path", ["nowhere", "."])
 def test_begin_from_what_is_no_checkpoint(tmp_path, path):
     done = train(tmp_path / "run", f"--resume={tmp_path / path}")
-    assert done.returncode == 2 and str(tmp_path / path) in done.stderr and done.stderr.count("\n") == 1, done.stderr
+    assert done.returncode == 2 and str(tmp_path / path) in done.stderr and done.stderr.count("\n") == 1, (
+        done.stderr
+    )
     assert not (tmp_path / "run").exists()
 
 
@@ -67,11 +83,21 @@ def test_the_same_command_goes_on_where_its_beginning_is_gone(tmp_path, finished
 
 
 def contents(folder):
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file() and path.name != ".lock"}
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file() and path.name != ".lock"
+    }
 
 
-@pytest.mark.parametrize("settings, steps, words", [(["model.dim=32", "--allow-config-change=model"], 8, "shape"), (["--allow-config-change=steps"], 4, "of step 8"),
-                                                    (["model.encoding=rope", "--allow-config-change=model"], 8, "encoding")])
+@pytest.mark.parametrize(
+    "settings, steps, words",
+    [
+        (["model.dim=32", "--allow-config-change=model"], 8, "shape"),
+        (["--allow-config-change=steps"], 4, "of step 8"),
+        (["model.encoding=rope", "--allow-config-change=model"], 8, "encoding"),
+    ],
+)
 def test_a_change_that_does_not_fit_leaves_the_run_as_it_was(tmp_path, finished, settings, steps, words):
     folder = tmp_path / "run"
     shutil.copytree(finished, folder)
@@ -113,17 +139,45 @@ def test_a_run_remembers_what_changed_and_is_not_compared_with_one_that_did_not(
     assert subprocess.run(report, capture_output=True).returncode == 0
     for name, folder in runs.items():
         more = ["optim.lr=0.001", "--allow-config-change=optim.lr"] if name == "darope" else []
-        assert train(folder, f"model.encoding={name}", "optim.lr=0.002", *more, "--allow-config-change=steps", steps=12).returncode == 0
-    assert "optim.lr was 0.002 and is now 0.001" in json.loads((runs["darope"] / "run.json").read_text())["history"]
-    assert train(runs["rope"], "model.encoding=rope", "optim.lr=0.001", "--allow-config-change=optim.lr", "--allow-config-change=steps", steps=12).returncode == 0
+        assert (
+            train(
+                folder,
+                f"model.encoding={name}",
+                "optim.lr=0.002",
+                *more,
+                "--allow-config-change=steps",
+                steps=12,
+            ).returncode
+            == 0
+        )
+    assert (
+        "optim.lr was 0.002 and is now 0.001"
+        in json.loads((runs["darope"] / "run.json").read_text())["history"]
+    )
+    assert (
+        train(
+            runs["rope"],
+            "model.encoding=rope",
+            "optim.lr=0.001",
+            "--allow-config-change=optim.lr",
+            "--allow-config-change=steps",
+            steps=12,
+        ).returncode
+        == 0
+    )
     refused = subprocess.run(report, capture_output=True, text=True)
     assert refused.returncode == 2 and "configs beyond the encoding differ" in refused.stderr, refused.stderr
 
 
 def test_settings_that_may_always_change_do_not_hinder_a_comparison(tmp_path):
-    for name, settings in (("rope", ["logging.freq=4"]), ("darope", ["checkpoint.dump.every=2", "threads=2"])):
+    for name, settings in (
+        ("rope", ["logging.freq=4"]),
+        ("darope", ["checkpoint.dump.every=2", "threads=2"]),
+    ):
         assert train(tmp_path / "runs" / name, f"model.encoding={name}", *settings).returncode == 0
-    done = subprocess.run([BINARY, "report", tmp_path, "--out", tmp_path / "report"], capture_output=True, text=True)
+    done = subprocess.run(
+        [BINARY, "report", tmp_path, "--out", tmp_path / "report"], capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
 
 
@@ -140,7 +194,9 @@ def test_a_checkpoint_of_other_settings_is_refused(tmp_path, finished):
     checkpoint = sorted((finished / "checkpoints").iterdir())[0]
     done = train(tmp_path / "run", f"--resume={checkpoint}", "optim.lr=1e-5")
     assert done.returncode == 2 and "optim.lr" in done.stderr, done.stderr
-    done = train(tmp_path / "run", f"--resume={checkpoint}", "optim.lr=1e-5", "--allow-config-change=optim.lr")
+    done = train(
+        tmp_path / "run", f"--resume={checkpoint}", "optim.lr=1e-5", "--allow-config-change=optim.lr"
+    )
     assert done.returncode == 0, done.stderr
     assert weights(tmp_path / "run") != weights(finished)
 
@@ -150,7 +206,11 @@ def test_a_change_needs_leave(tmp_path, finished, allowed):
     folder = tmp_path / "run"
     shutil.copytree(finished, folder)
     refused = train(folder, steps=12)
-    assert refused.returncode == 2 and "steps was 8 and is now 12" in refused.stderr and "--allow-config-change" in refused.stderr
+    assert (
+        refused.returncode == 2
+        and "steps was 8 and is now 12" in refused.stderr
+        and "--allow-config-change" in refused.stderr
+    )
     again = train(folder, f"--allow-config-change={allowed}", steps=12)
     if allowed == "data":
         assert again.returncode == 2 and "steps was 8" in again.stderr
@@ -163,7 +223,11 @@ def test_a_change_needs_leave(tmp_path, finished, allowed):
 
 def test_leave_for_an_unknown_setting(tmp_path):
     done = train(tmp_path / "run", "--allow-config-change=optim.lrr")
-    assert done.returncode == 2 and "optim.lrr" in done.stderr and "optim.lr" in done.stderr.replace("optim.lrr", ""), done.stderr
+    assert (
+        done.returncode == 2
+        and "optim.lrr" in done.stderr
+        and "optim.lr" in done.stderr.replace("optim.lrr", "")
+    ), done.stderr
 
 
 def test_print_config_is_the_stored_one(tmp_path, finished):
@@ -179,7 +243,10 @@ def test_keys_of_the_metrics(finished):
     for line in lines(finished / "metrics.jsonl"):
         # Lingua's count: products with weights outside the embedding, and attention over a causal half
         length = line["optim/total_tokens"] // line["global_step"] // 8
-        per_token = 6 * (facts["parameters"] - config["vocab_size"] * config["dim"]) + 3.5 * 4 * config["n_layers"] * length * config["dim"] / 2
+        per_token = (
+            6 * (facts["parameters"] - config["vocab_size"] * config["dim"])
+            + 3.5 * 4 * config["n_layers"] * length * config["dim"] / 2
+        )
         assert math.isclose(line["speed/FLOPS"], line["speed/wps"] * per_token, rel_tol=1e-6)
         assert 0 <= line["speed/data_load_time"] < line["speed/curr_iter_time"]
         assert 0 < line["memory/max_reserved_gib"] < 24
@@ -200,21 +267,42 @@ def test_the_whole_test_part_of_the_data_counts(tmp_path):
         again = train(folder, *settings, *more)
         assert again.returncode == 2 and "data are not what they were" in again.stderr, again.stderr
     scored = subprocess.run([BINARY, "eval", folder], capture_output=True, text=True)
-    assert scored.returncode == 0 and "WARNING: the data are not what they were" in scored.stderr, scored.stderr
+    assert scored.returncode == 0 and "WARNING: the data are not what they were" in scored.stderr, (
+        scored.stderr
+    )
 
 
 def test_a_comparison_notices_changed_data(tmp_path):
     text = tmp_path / "text.txt"
     text.write_bytes(bytes(1 + i * i % 251 for i in range(20000)))
-    compare = [BINARY, "compare", "--data", text, "--out", tmp_path / "out", "--encodings", "nope,rope", "--seeds", "1", "steps=3", "threads=1"]
+    compare = [
+        BINARY,
+        "compare",
+        "--data",
+        text,
+        "--out",
+        tmp_path / "out",
+        "--encodings",
+        "nope,rope",
+        "--seeds",
+        "1",
+        "steps=3",
+        "threads=1",
+    ]
     assert subprocess.run(compare, capture_output=True).returncode == 0
     text.write_bytes(bytes(1 + i * i % 241 for i in range(20000)))
     again = subprocess.run(compare, capture_output=True, text=True)
-    assert again.returncode == 2 and "data are not what they were" in again.stderr and "--out" in again.stderr, again.stderr
+    assert (
+        again.returncode == 2 and "data are not what they were" in again.stderr and "--out" in again.stderr
+    ), again.stderr
 
 
 def test_scores_stand_at_the_end(finished):
     shown = train(finished).stdout
-    values = [line["value"] for line in lines(finished / "results.jsonl") if line["metric"] == "token_accuracy" and line["x"] == 1]
+    values = [
+        line["value"]
+        for line in lines(finished / "results.jsonl")
+        if line["metric"] == "token_accuracy" and line["x"] == 1
+    ]
     row = next(line.split() for line in shown.splitlines() if line.split()[:2] == ["1x", "token_accuracy"])
     assert math.isclose(float(row[2]), sum(values) / len(values), abs_tol=5e-5) and int(row[4]) == len(values)

@@ -2,6 +2,7 @@
 
 Sleep-EDF's signals cannot be had here; the nights below have its file names, headers, ages, signals and record lengths, and noise inside.
 """
+
 import csv
 import hashlib
 import json
@@ -12,18 +13,28 @@ import subprocess
 import numpy as np
 import pyedflib
 import pytest
-
 from shared_data import shared, unpack
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BINARY = pathlib.Path(os.environ.get("DAROPE_BINARY", ROOT / "build" / "darope"))
 SPLITS = ("train", "validation", "test")
-SIGNALS = [("EEG Fpz-Cz", 3000), ("EEG Pz-Oz", 3000), ("EOG horizontal", 3000), ("Resp oro-nasal", 30), ("EMG submental", 30),
-           ("Temp rectal", 30), ("Event marker", 30)]
+SIGNALS = [
+    ("EEG Fpz-Cz", 3000),
+    ("EEG Pz-Oz", 3000),
+    ("EOG horizontal", 3000),
+    ("Resp oro-nasal", 30),
+    ("EMG submental", 30),
+    ("Temp rectal", 30),
+    ("Event marker", 30),
+]
 
 
 def prepare(kind, source, out, *options):
-    done = subprocess.run([BINARY, "data", "prepare", kind, source, "--out", out, *map(str, options)], capture_output=True, text=True)
+    done = subprocess.run(
+        [BINARY, "data", "prepare", kind, source, "--out", out, *map(str, options)],
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stderr
     return json.loads((out / "manifest.json").read_text())
 
@@ -45,7 +56,9 @@ def expected(samples, splits):
     for item, values in samples.items():
         low, middle, high = np.percentile(values, [25, 50, 75])
         x[item] = np.clip((values - middle) / (high - low), -20, 20)
-    boundaries = np.quantile(np.concatenate([x[item] for item in x if splits[item] == "train"]), np.arange(1, 256) / 256)
+    boundaries = np.quantile(
+        np.concatenate([x[item] for item in x if splits[item] == "train"]), np.arange(1, 256) / 256
+    )
     return {item: np.searchsorted(boundaries, values, side="right") for item, values in x.items()}, boundaries
 
 
@@ -61,12 +74,16 @@ def check(folder, manifest, samples):
 
 def test_bonn(tmp_path):
     source = unpack(shared("data", "eeg", "bonn.tar.xz"), tmp_path / "in")
-    samples = {str(p.relative_to(source)): np.loadtxt(p) for p in source.rglob("*") if p.suffix.lower() == ".txt"}
+    samples = {
+        str(p.relative_to(source)): np.loadtxt(p) for p in source.rglob("*") if p.suffix.lower() == ".txt"
+    }
     assert len(samples) == 500
     manifest = prepare("bonn", source, tmp_path / "out")
     splits = check(tmp_path / "out", manifest, samples)
     for letter in "ZONFS":
-        assert [sum(pathlib.Path(i).name[0] == letter and splits[i] == s for i in splits) for s in SPLITS] == [80, 10, 10]
+        assert [
+            sum(pathlib.Path(i).name[0] == letter and splits[i] == s for i in splits) for s in SPLITS
+        ] == [80, 10, 10]
     assert "sleep-edf" in manifest["facts"]["stands_in_for"]
 
 
@@ -75,36 +92,83 @@ def test_own_edf_files(tmp_path):
     samples = {}
     for path in source.rglob("*.edf"):
         with pyedflib.EdfReader(str(path)) as file:
-            samples[str(path.relative_to(source))] = file.readSignal(file.getSignalLabels().index("Cz.."), digital=True)
+            samples[str(path.relative_to(source))] = file.readSignal(
+                file.getSignalLabels().index("Cz.."), digital=True
+            )
     manifest = prepare("edf", source, tmp_path / "out", "--channel", "Cz..")
-    assert sorted(check(tmp_path / "out", manifest, samples).values()) == ["test", "train", "train", "validation"]
+    assert sorted(check(tmp_path / "out", manifest, samples).values()) == [
+        "test",
+        "train",
+        "train",
+        "validation",
+    ]
     assert manifest["facts"]["samples_per_second"] == 160
-    wrong = subprocess.run([BINARY, "data", "prepare", "edf", source, "--channel", "Cz", "--out", tmp_path / "none"], capture_output=True, text=True)
-    assert wrong.returncode == 2 and "4 skipped" in wrong.stderr and "'Cz'" in wrong.stderr and not (tmp_path / "none").exists()
+    wrong = subprocess.run(
+        [BINARY, "data", "prepare", "edf", source, "--channel", "Cz", "--out", tmp_path / "none"],
+        capture_output=True,
+        text=True,
+    )
+    assert (
+        wrong.returncode == 2
+        and "4 skipped" in wrong.stderr
+        and "'Cz'" in wrong.stderr
+        and not (tmp_path / "none").exists()
+    )
 
 
 def edf(patient, signals, records, seconds, data, plus=""):
     """A file as the format's description lays it out."""
-    fields = [("0", 8), (patient, 80), ("Startdate 24-APR-1989 X X X", 80), ("24.04.89", 8), ("16.13.00", 8), (256 * (len(signals) + 1), 8),
-              (plus, 44), (records, 8), (seconds, 8), (len(signals), 4)]
-    for width, text in [(16, "{0}"), (80, ""), (8, "uV"), (8, "-192"), (8, "192"), (8, "-2048"), (8, "2047"), (80, ""), (8, "{1}"),
-                        (32, "")]:
+    fields = [
+        ("0", 8),
+        (patient, 80),
+        ("Startdate 24-APR-1989 X X X", 80),
+        ("24.04.89", 8),
+        ("16.13.00", 8),
+        (256 * (len(signals) + 1), 8),
+        (plus, 44),
+        (records, 8),
+        (seconds, 8),
+        (len(signals), 4),
+    ]
+    for width, text in [
+        (16, "{0}"),
+        (80, ""),
+        (8, "uV"),
+        (8, "-192"),
+        (8, "192"),
+        (8, "-2048"),
+        (8, "2047"),
+        (80, ""),
+        (8, "{1}"),
+        (32, ""),
+    ]:
         fields += [(text.format(*signal), width) for signal in signals]
     return b"".join(str(text).encode().ljust(width)[:width] for text, width in fields) + data
 
 
 def write_night(folder, name, hypnogram, age, sex, records, sleep, rng):
     """One night of records of 30 seconds; returns the part that should be kept."""
-    wave = [rng.normal(0, rng.uniform(60, 400), (records, n)).round().clip(-2048, 2047).astype("<i2") for _, n in SIGNALS]
+    wave = [
+        rng.normal(0, rng.uniform(60, 400), (records, n)).round().clip(-2048, 2047).astype("<i2")
+        for _, n in SIGNALS
+    ]
     patient = f"X {sex} X {'Female' if sex == 'F' else 'Male'}_{age}yr"
     (folder / name).write_bytes(edf(patient, SIGNALS, records, 30, np.concatenate(wave, axis=1).tobytes()))
     begin, end = sleep
-    lists = [(0, begin, "Sleep stage W"), (begin, 30, "Sleep stage 1"), (begin + 30, 30, "Movement time"),
-             (begin + 60, end - begin - 90, "Sleep stage ?"), (end - 30, 30, "Sleep stage R"), (end, records * 30 - end, "Sleep stage W")]
-    text = b"+0\x14\x14\0" + b"".join(f"+{onset}\x15{duration}\x14{stage}\x14\0".encode() for onset, duration, stage in lists)
+    lists = [
+        (0, begin, "Sleep stage W"),
+        (begin, 30, "Sleep stage 1"),
+        (begin + 30, 30, "Movement time"),
+        (begin + 60, end - begin - 90, "Sleep stage ?"),
+        (end - 30, 30, "Sleep stage R"),
+        (end, records * 30 - end, "Sleep stage W"),
+    ]
+    text = b"+0\x14\x14\0" + b"".join(
+        f"+{onset}\x15{duration}\x14{stage}\x14\0".encode() for onset, duration, stage in lists
+    )
     text += b"\0" * (1000 - len(text))
     (folder / hypnogram).write_bytes(edf(patient, [("EDF Annotations", 500)], 1, 0, text, "EDF+C"))
-    return wave[0].ravel()[max(0, 100 * (begin - 1800)):100 * (end + 1800)]
+    return wave[0].ravel()[max(0, 100 * (begin - 1800)) : 100 * (end + 1800)]
 
 
 def write_cassette(folder, nights, rng):
@@ -113,7 +177,9 @@ def write_cassette(folder, nights, rng):
     samples = {}
     for i, (psg, hypnogram) in enumerate(nights):
         records, sleep = (180, (2400, 3000)) if i == 0 else (8, (60, 180))
-        kept = write_night(folder, psg["fname"], hypnogram["fname"], psg["age"], psg["sex"][0].upper(), records, sleep, rng)
+        kept = write_night(
+            folder, psg["fname"], hypnogram["fname"], psg["age"], psg["sex"][0].upper(), records, sleep, rng
+        )
         samples[psg["fname"][:6]] = kept.astype(float)
     return samples
 
@@ -123,7 +189,10 @@ def table(tmp_path_factory):
     archive = shared("data", "eeg", "sleep-edf-meta.tar.xz")
     folder = unpack(archive, tmp_path_factory.mktemp("sleep"), lambda name: name.endswith("age_records.csv"))
     rows = list(csv.DictReader(next(folder.rglob("mne_age_records.csv")).open()))
-    by_type = {kind: {(r["subject"], r["night"]): r for r in rows if r["record type"] == kind} for kind in ("PSG", "Hypnogram")}
+    by_type = {
+        kind: {(r["subject"], r["night"]): r for r in rows if r["record type"] == kind}
+        for kind in ("PSG", "Hypnogram")
+    }
     return [(by_type["PSG"][key], by_type["Hypnogram"][key]) for key in by_type["PSG"]]
 
 
@@ -139,11 +208,14 @@ def test_all_of_the_cassette_nights(tmp_path, table):
     assert all(len({splits[i] for i in splits if subject[i] == who}) == 1 for who in set(subject.values()))
     ages = {psg["fname"][3:5]: int(psg["age"]) for psg, _ in table}
     by_age = sorted(ages, key=lambda who: (ages[who], who))
-    groups = [by_age[78 * g // 8:78 * (g + 1) // 8] for g in range(8)]
+    groups = [by_age[78 * g // 8 : 78 * (g + 1) // 8] for g in range(8)]
     for split in ("validation", "test"):
         chosen = {subject[i] for i in splits if splits[i] == split}
         assert all(len(chosen & set(group)) == 1 for group in groups)
-    assert sorted(int(subject[i]) for i in splits if splits[i] == "test")[::2] == manifest["facts"]["split"]["test_subjects"]
+    assert (
+        sorted(int(subject[i]) for i in splits if splits[i] == "test")[::2]
+        == manifest["facts"]["split"]["test_subjects"]
+    )
     assert manifest["facts"]["checked_against"] is None and manifest["skipped"] == []
 
 
@@ -152,8 +224,11 @@ def test_downloads_are_checked_and_bad_nights_skipped(tmp_path, table):
     write_cassette(folder, table[1:21], np.random.default_rng(2))
     names = sorted(p.name for p in folder.iterdir())
     psg = [n for n in names if n.endswith("PSG.edf")]
-    bytes_of = lambda n: (folder / n).read_bytes()
-    (folder / psg[1]).write_bytes(bytes_of(psg[1])[:-1000])                                  # cut short
+
+    def bytes_of(n):
+        return (folder / n).read_bytes()
+
+    (folder / psg[1]).write_bytes(bytes_of(psg[1])[:-1000])  # cut short
     (folder / psg[2]).write_bytes(bytes_of(psg[2])[:192] + b"EDF+D" + bytes_of(psg[2])[197:])
     (folder / psg[3]).write_bytes(bytes_of(psg[3])[:176] + b"17.00.00" + bytes_of(psg[3])[184:])
     sums = {n: hashlib.sha256(bytes_of(n)).hexdigest() for n in names}
@@ -174,8 +249,16 @@ def test_downloads_are_checked_and_bad_nights_skipped(tmp_path, table):
 def test_inspect_and_audit(tmp_path, table):
     write_cassette(tmp_path / "in", table[1:9], np.random.default_rng(3))
     prepare("sleep-edf", tmp_path / "in", tmp_path / "out")
-    shown = subprocess.run([BINARY, "data", "inspect", tmp_path / "out"], capture_output=True, text=True, check=True).stdout
+    shown = subprocess.run(
+        [BINARY, "data", "inspect", tmp_path / "out"], capture_output=True, text=True, check=True
+    ).stdout
     assert len([line for line in shown.splitlines() if any(0x2800 < ord(c) < 0x2900 for c in line)]) == 16
-    done = subprocess.run([BINARY, "data", "audit", tmp_path / "out", "--json"], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [BINARY, "data", "audit", tmp_path / "out", "--json"], capture_output=True, text=True, check=True
+    )
     audit = json.loads(done.stdout)
-    assert audit["damaged"] == [] and audit["splits"]["test"]["runs_in_train"] == 0 and audit["splits"]["train"]["repeats"] == 0
+    assert (
+        audit["damaged"] == []
+        and audit["splits"]["test"]["runs_in_train"] == 0
+        and audit["splits"]["train"]["repeats"] == 0
+    )

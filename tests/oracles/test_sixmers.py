@@ -1,4 +1,5 @@
 """Six-mers against a plain reading of their definition, and FASTA records against the list of what the files hold."""
+
 import csv
 import itertools
 import os
@@ -7,11 +8,11 @@ import random
 import re
 import subprocess
 
-import pytest
-
 from shared_data import shared, text_of_xz
 
-PROBE = pathlib.Path(os.environ.get("DAROPE_BUILD", pathlib.Path(__file__).parents[2] / "build")) / "signal_probe"
+PROBE = (
+    pathlib.Path(os.environ.get("DAROPE_BUILD", pathlib.Path(__file__).parents[2] / "build")) / "signal_probe"
+)
 WORDS = {"".join(word): 6 + i for i, word in enumerate(itertools.product("ATCG", repeat=6))}
 SINGLE = {"A": 4102, "T": 4103, "C": 4104, "G": 4105, "N": 4106}
 
@@ -20,19 +21,25 @@ def tokenize(bases):
     out = []
     for run in re.findall("N|[ACGT]+", bases):
         whole = len(run) // 6 * 6
-        out += [WORDS[run[i:i + 6]] for i in range(0, whole, 6)] + [SINGLE[base] for base in run[whole:]]
+        out += [WORDS[run[i : i + 6]] for i in range(0, whole, 6)] + [SINGLE[base] for base in run[whole:]]
     return out
 
 
 def ours(path):
-    lines = subprocess.run([PROBE, "sixmers", path], capture_output=True, text=True, check=True).stdout.splitlines()
-    return [(lines[i], int(lines[i + 1]), [int(t) for t in lines[i + 2].split()]) for i in range(0, len(lines), 3)]
+    lines = subprocess.run(
+        [PROBE, "sixmers", path], capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    return [
+        (lines[i], int(lines[i + 1]), [int(t) for t in lines[i + 2].split()]) for i in range(0, len(lines), 3)
+    ]
 
 
 def test_random_sequences(tmp_path):
     rng = random.Random(1)
-    records = {f"r{i}": "".join(rng.choices("ACGTN", [1, 1, 1, 1, share], k=rng.randint(1, 3000)))
-               for i, share in enumerate([0, 0.01, 0.1, 0.5, 2, 100] * 10)}
+    records = {
+        f"r{i}": "".join(rng.choices("ACGTN", [1, 1, 1, 1, share], k=rng.randint(1, 3000)))
+        for i, share in enumerate([0, 0.01, 0.1, 0.5, 2, 100] * 10)
+    }
     lines = (f">{name}\n" + "\n".join(re.findall(".{1,61}", bases)) + "\n" for name, bases in records.items())
     (tmp_path / "a.fa").write_text("".join(lines))
     assert ours(tmp_path / "a.fa") == [(name, len(bases), tokenize(bases)) for name, bases in records.items()]
@@ -41,8 +48,11 @@ def test_random_sequences(tmp_path):
 def test_real_sequences(tmp_path):
     text = text_of_xz(shared("data", "genome", "valid.fa.xz"))
     (tmp_path / "valid.fa").write_text(text)
-    listed = {f"{row['assembly']}.{row['chrom']}:{row['start1']}-{row['end1']}": int(row["length"])
-              for row in csv.DictReader(shared("data", "genome", "segments.tsv").open(), delimiter="\t") if row["split"] == "valid"}
+    listed = {
+        f"{row['assembly']}.{row['chrom']}:{row['start1']}-{row['end1']}": int(row["length"])
+        for row in csv.DictReader(shared("data", "genome", "segments.tsv").open(), delimiter="\t")
+        if row["split"] == "valid"
+    }
     found = ours(tmp_path / "valid.fa")
     assert {name: length for name, length, _ in found} == listed
     records = dict(part.split("\n", 1) for part in text.split(">")[1:])

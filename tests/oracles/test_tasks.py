@@ -3,6 +3,7 @@
 Every answer must be the reference's. Distributions are compared feature by feature with the reference generator's
 non-empty samples. Seeds are fixed, so the outcome never changes until the code does; the threshold lies at p = 1e-4.
 """
+
 import collections
 import importlib.util
 import json
@@ -27,7 +28,7 @@ oracle = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(oracle)
 
 TASKS = [row[0] for row in oracle.INFO.values()]
-LENGTHS = [3, 8, 25, 61]         # each a quarter of the samples: short and long, odd and even
+LENGTHS = [3, 8, 25, 61]  # each a quarter of the samples: short and long, odd and even
 PER_LENGTH = 2500
 Z = statistics.NormalDist().inv_cdf(1 - 1e-4)
 
@@ -37,7 +38,9 @@ def darope(*arguments):
 
 
 def draw(task, length, count, seed=1):
-    lines = darope("tasks", task, "--length", length, "--count", count, "--seed", seed, "--json").stdout.splitlines()
+    lines = darope(
+        "tasks", task, "--length", length, "--count", count, "--seed", seed, "--json"
+    ).stdout.splitlines()
     return [(row["prompt"], row["answer"]) for row in map(json.loads, lines)]
 
 
@@ -79,7 +82,10 @@ def features(task, prompt, answer):
         yield "distinct keys", len(set(keys))
         yield "most frequent key", max(collections.Counter(keys).values())
         yield "times the query occurs", keys.count(body[-1])
-        yield "values of the query", len({body[i + 1] for i in range(0, len(body) - 2, 2) if body[i] == body[-1]})
+        yield (
+            "values of the query",
+            len({body[i + 1] for i in range(0, len(body) - 2, 2) if body[i] == body[-1]}),
+        )
         yield "last place of the query", keys.rindex(body[-1])
         yield "first place of the query", keys.index(body[-1])
 
@@ -162,16 +168,19 @@ def test_seeds_decide():
     assert draw("parity", 40, 5) == draw("parity", 40, 9)[:5]
 
 
-@pytest.mark.parametrize("arguments, words", [
-    (["dup_key_recal"], "did you mean 'dup_key_recall'"),
-    (["parity", "--length", "0"], "at least 1"),
-    (["binary_addition", "--length", "2"], "at least 3"),
-    (["parity", "--length", "1000000"], "at most"),
-    (["parity", "--count", "0"], "--count 0"),
-    (["parity", "--count", "many"], "--count"),
-    (["parity", "--seed", "-1"], "--seed -1"),
-    (["--length", "8"], "NAME"),
-])
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        (["dup_key_recal"], "did you mean 'dup_key_recall'"),
+        (["parity", "--length", "0"], "at least 1"),
+        (["binary_addition", "--length", "2"], "at least 3"),
+        (["parity", "--length", "1000000"], "at most"),
+        (["parity", "--count", "0"], "--count 0"),
+        (["parity", "--count", "many"], "--count"),
+        (["parity", "--seed", "-1"], "--seed -1"),
+        (["--length", "8"], "NAME"),
+    ],
+)
 def test_bad_input_is_a_sentence_and_exit_code_2(arguments, words):
     done = darope("tasks", *arguments)
     assert done.returncode == 2

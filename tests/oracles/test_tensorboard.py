@@ -1,11 +1,11 @@
 """Our event files in stock TensorBoard."""
+
 import math
 
 import pytest
+from probe import probe
 from tensorboard.backend.event_processing import event_accumulator, event_file_loader
 from tensorboard.plugins.hparams import metadata, plugin_data_pb2
-
-from probe import probe
 
 
 @pytest.fixture(scope="module")
@@ -39,10 +39,21 @@ def test_a_resumed_run_drops_the_orphaned_points(run):
 
 def test_hparams(run):
     contents = run.summary_metadata
-    start = metadata.parse_session_start_info_plugin_data(contents["_hparams_/session_start_info"].plugin_data.content)
-    assert {key: (value.string_value or value.number_value or value.bool_value) for key, value in start.hparams.items()} == {
-        "model.encoding": "darope", "optim.lr": 0.003, "compile": True}
+    start = metadata.parse_session_start_info_plugin_data(
+        contents["_hparams_/session_start_info"].plugin_data.content
+    )
+    assert {
+        key: (value.string_value or value.number_value or value.bool_value)
+        for key, value in start.hparams.items()
+    } == {"model.encoding": "darope", "optim.lr": 0.003, "compile": True}
     assert start.group_name == "darope" and start.start_time_secs > 1.6e9
-    end = metadata.parse_session_end_info_plugin_data(contents["_hparams_/session_end_info"].plugin_data.content)
+    end = metadata.parse_session_end_info_plugin_data(
+        contents["_hparams_/session_end_info"].plugin_data.content
+    )
     assert end.status == 1 and end.end_time_secs >= start.start_time_secs
-    assert plugin_data_pb2.HParamsPluginData.FromString(contents["_hparams_/session_end_info"].plugin_data.content).version == 0
+    assert (
+        plugin_data_pb2.HParamsPluginData.FromString(
+            contents["_hparams_/session_end_info"].plugin_data.content
+        ).version
+        == 0
+    )

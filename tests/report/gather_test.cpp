@@ -18,15 +18,16 @@ TEST(Gather, ReadsRunsScoresAndThinsCurves) {
   EXPECT_DOUBLE_EQ(run.scores.at("token_accuracy").at(2)[4], planted("nope", 1, 2, 4));
   EXPECT_EQ(run.config, "seed: 1\n");
   ASSERT_EQ(run.curve.size(), kCurvePoints);
-  EXPECT_EQ(run.curve.front().step, 5);   // the mean of steps 1 to 5
+  EXPECT_EQ(run.curve.front().step, 5);  // the mean of steps 1 to 5
   EXPECT_DOUBLE_EQ(run.curve.front().loss, (1 + 1 / 2. + 1 / 3. + 1 / 4. + 1 / 5.) / 5);
   EXPECT_EQ(run.curve.back().step, 1000);
 }
 
 TEST(Gather, RefusesRunsThatDifferBeyondTheEncoding) {
-  for (const auto& [key, words] : std::map<std::string, std::string>{{"shared_init", "initial shared weights differ"},
-                                                                     {"data_order", "data order differs"},
-                                                                     {"config_without_encoding", "configs beyond the encoding differ"}}) {
+  for (const auto& [key, words] : std::map<std::string, std::string>{
+           {"shared_init", "initial shared weights differ"},
+           {"data_order", "data order differs"},
+           {"config_without_encoding", "configs beyond the encoding differ"}}) {
     const Comparison c;
     plant(c, "copy");
     c.add("copy", "rope", 1, "token_accuracy", {1, 2}, planted, {{key, "another"}});
@@ -41,7 +42,9 @@ TEST(Gather, RefusesRunsThatDifferBeyondTheEncoding) {
 }
 
 TEST(Gather, RefusesSeedsThatWereTrainedOtherwise) {
-  for (const auto& [key, words] : std::map<std::string, std::string>{{"config_without_encoding", "configs beyond the encoding differ"}, {"dtype", "types of number differ"}}) {
+  for (const auto& [key, words] :
+       std::map<std::string, std::string>{{"config_without_encoding", "configs beyond the encoding differ"},
+                                          {"dtype", "types of number differ"}}) {
     const Comparison c;
     c.add("copy", "rope", 0, "token_accuracy", {1, 2}, planted, {{key, "one"}});
     c.add("copy", "rope", 1, "token_accuracy", {1, 2}, planted, {{key, "another"}});
@@ -64,7 +67,8 @@ TEST(Gather, RefusesOtherTestsAndDoubles) {
   const Comparison one, other;
   plant(one, "copy");
   other.add("copy", "hope", 1, "token_accuracy", {1, 2}, planted, {{"seconds", 9.5}});
-  expect_contains(error_of([&] { gather({one.path(), other.path()}); }), "both hold hope on copy with seed 1");
+  expect_contains(error_of([&] { gather({one.path(), other.path()}); }),
+                  "both hold hope on copy with seed 1");
 }
 
 TEST(Gather, FoldersOfShardsCountAsOne) {
@@ -72,16 +76,18 @@ TEST(Gather, FoldersOfShardsCountAsOne) {
   one.add("copy", "hope", 0, "token_accuracy", {1, 2}, planted);
   other.add("copy", "nope", 0, "token_accuracy", {1, 2}, planted);
   EXPECT_EQ(gather({one.path(), other.path()}).encodings, (std::vector<std::string>{"hope", "nope"}));
-  one.add("copy", "nope", 0, "token_accuracy", {1, 2}, planted);          // copied over from the other
+  one.add("copy", "nope", 0, "token_accuracy", {1, 2}, planted);  // copied over from the other
   EXPECT_EQ(gather({one.path(), other.path()}).runs.size(), 2u);
 }
 
 TEST(Gather, EncodingsStandInTheOrderGiven) {
   const Comparison c;
-  for (const char* encoding : {"darope", "rope-500k", "rope-10k", "darope-dynamic", "mine", "nope", "rope:base=7"})
+  for (const char* encoding :
+       {"darope", "rope-500k", "rope-10k", "darope-dynamic", "mine", "nope", "rope:base=7"})
     c.add("copy", encoding, 0, "token_accuracy", {1}, planted);
   EXPECT_EQ(gather({c.path()}, {"nope", "rope", "darope", "darope-dynamic"}).encodings,
-            (std::vector<std::string>{"nope", "rope-10k", "rope-500k", "rope:base=7", "darope", "darope-dynamic", "mine"}));
+            (std::vector<std::string>{"nope", "rope-10k", "rope-500k", "rope:base=7", "darope",
+                                      "darope-dynamic", "mine"}));
 }
 
 TEST(Gather, NotesWhatIsMissingUnfinishedOrDiverged) {
@@ -107,7 +113,9 @@ TEST(Gather, NamesTheSameGapOnce) {
   for (const std::string& encoding : gather({c.path()}).encodings)
     for (const char* dataset : {"copy", "sort"}) remove_tree(c.folder(dataset, encoding, 1));
   remove_tree(c.folder("add", "nope", 0));
-  EXPECT_EQ(gather({c.path()}).notes, (std::vector<std::string>{"nope on add lacks seed 0.", "Every encoding on copy, sort lacks seed 1."}));
+  EXPECT_EQ(
+      gather({c.path()}).notes,
+      (std::vector<std::string>{"nope on add lacks seed 0.", "Every encoding on copy, sort lacks seed 1."}));
 }
 
 TEST(Gather, SaysWhatIsWrongWithAFile) {
@@ -121,9 +129,12 @@ TEST(Gather, SaysWhatIsWrongWithAFile) {
   expect_contains(complaint("run.json", "[]"), "'schema' is missing");
   expect_contains(complaint("run.json", R"({"schema":2})"), "schema 2 is not the 1");
   expect_contains(complaint("run.json", R"({"schema":"one"})"), "'schema' is \"one\"");
-  expect_contains(complaint("results.jsonl", "{\"metric\":\"nll\"}\n"), "results.jsonl line 1: 'value' is missing");
-  expect_contains(complaint("results.jsonl", "{\"metric\":\"nll\",\"x\":1,\"example\":0,\"value\":null}\n"), "'value' is null");
-  expect_contains(complaint("results.jsonl", "{\"metric\":\"nll\",\"x\":1,\"example\":4,\"value\":1}\n"), "do not count up from 0");
+  expect_contains(complaint("results.jsonl", "{\"metric\":\"nll\"}\n"),
+                  "results.jsonl line 1: 'value' is missing");
+  expect_contains(complaint("results.jsonl", "{\"metric\":\"nll\",\"x\":1,\"example\":0,\"value\":null}\n"),
+                  "'value' is null");
+  expect_contains(complaint("results.jsonl", "{\"metric\":\"nll\",\"x\":1,\"example\":4,\"value\":1}\n"),
+                  "do not count up from 0");
   const std::string line = "{\"metric\":\"nll\",\"x\":1,\"example\":0,\"value\":1}\n";
   expect_contains(complaint("results.jsonl", line + line), "line 2: example 0 is scored twice");
   const Scratch empty;

@@ -18,7 +18,8 @@ void rank(const Comparison& to, const std::string& dataset, const Names& roster)
     return 0.5 + 0.05 * double(place) + 0.01 * double(i % 5) + 0.001 * double((i + place) % 3);
   };
   for (const std::string& encoding : roster)
-    for (int64_t seed = 0; seed < 2; ++seed) to.add(dataset, encoding, seed, "nll", {1}, loss, Json::object(), 20);
+    for (int64_t seed = 0; seed < 2; ++seed)
+      to.add(dataset, encoding, seed, "nll", {1}, loss, Json::object(), 20);
 }
 
 // Three folders as `darope report A B C` takes them.
@@ -42,14 +43,15 @@ TEST(Names, OtherOptionsOnOtherDatasetsAreOneEncoding) {
   const Paper paper;
   const Gathered all = gather(paper.paths());
   ASSERT_EQ(all.encodings, (Names{"darope", "hope", "nope", "pope", "rope-10k"}));
-  EXPECT_TRUE(all.notes.empty());   // none is missing anywhere
+  EXPECT_TRUE(all.notes.empty());  // none is missing anywhere
   EXPECT_EQ(all.find("maestro", "darope", 1)->typed, "darope:slow_bands=16");
   EXPECT_EQ(all.find("sleep-edf", "darope", 1)->typed, "darope");
   ASSERT_EQ(all.variants.size(), 2u);
   EXPECT_EQ(all.variants[1].encoding, "pope");
-  EXPECT_EQ(all.variants[1].by_dataset, (std::map<std::string, std::string>{{"jsb", "pope:delta_init=uniform"},
-                                                                            {"maestro", "pope:delta_init=uniform"},
-                                                                            {"sleep-edf", "pope"}}));
+  EXPECT_EQ(all.variants[1].by_dataset,
+            (std::map<std::string, std::string>{{"jsb", "pope:delta_init=uniform"},
+                                                {"maestro", "pope:delta_init=uniform"},
+                                                {"sleep-edf", "pope"}}));
 }
 
 TEST(Names, MeanRanksAreOverAllDatasets) {
@@ -61,11 +63,11 @@ TEST(Names, MeanRanksAreOverAllDatasets) {
     EXPECT_NEAR(s.rankings[0].ranks[e].mean, mean, 1e-12) << s.encodings[e];
     EXPECT_NEAR(s.rankings[0].ranks[e].standard_error.value(), error, 1e-12) << s.encodings[e];
   };
-  expect(0, 4. / 3, 1. / 3);              // darope: 1, 2, 1
-  expect(1, 11. / 3, 1. / 3);             // hope: 4, 4, 3
-  expect(2, 5, 0);                        // nope
-  expect(3, 7. / 3, std::sqrt(7.) / 3);   // pope: 2, 1, 4
-  expect(4, 8. / 3, 1. / 3);              // rope-10k: 3, 3, 2
+  expect(0, 4. / 3, 1. / 3);             // darope: 1, 2, 1
+  expect(1, 11. / 3, 1. / 3);            // hope: 4, 4, 3
+  expect(2, 5, 0);                       // nope
+  expect(3, 7. / 3, std::sqrt(7.) / 3);  // pope: 2, 1, 4
+  expect(4, 8. / 3, 1. / 3);             // rope-10k: 3, 3, 2
   ASSERT_EQ(s.overall.size(), 1u);
   EXPECT_EQ(s.overall[0].datasets.size(), 3u);
   EXPECT_EQ(s.overall[0].comparisons.size(), 4u);
@@ -74,7 +76,8 @@ TEST(Names, MeanRanksAreOverAllDatasets) {
 
 TEST(Names, OptionsThatAreTheSameEverywhereAreShown) {
   const Comparison c;
-  for (const char* dataset : {"jsb", "maestro"}) rank(c, dataset, {"darope:slow_bands=16", "pope:delta_init=uniform", "rope-10k"});
+  for (const char* dataset : {"jsb", "maestro"})
+    rank(c, dataset, {"darope:slow_bands=16", "pope:delta_init=uniform", "rope-10k"});
   rank(c, "sleep-edf", {"darope", "rope-10k"});
   const Gathered all = gather({c.path()});
   EXPECT_EQ(all.encodings, (Names{"darope", "pope:delta_init=uniform", "rope-10k"}));
@@ -89,7 +92,7 @@ TEST(Names, OptionsThatAreTheSameEverywhereAreShown) {
 TEST(Names, SeveralOfOneNameOnADatasetKeepTheirOptions) {
   const Comparison c;
   rank(c, "jsb", {"rope:base=10000", "rope:base=500000", "darope"});
-  rank(c, "maestro", {"rope:base=500000", "darope:slow_bands=16"});   // its only rope is one of the two
+  rank(c, "maestro", {"rope:base=500000", "darope:slow_bands=16"});  // its only rope is one of the two
   const Gathered all = gather({c.path()});
   ASSERT_EQ(all.encodings, (Names{"darope", "rope:base=10000", "rope:base=500000"}));
   EXPECT_TRUE(all.find("maestro", "rope:base=500000", 0));
@@ -104,9 +107,9 @@ TEST(Names, AMissingEncodingLeavesItsDatasetOutOfRanks) {
   ASSERT_EQ(s.encodings.size(), 5u);
   EXPECT_EQ(s.notes, Names{"hope was not run on sleep-edf."});
   EXPECT_EQ(s.rankings.at(0).datasets, (Names{"jsb", "maestro"}));
-  EXPECT_DOUBLE_EQ(s.rankings[0].ranks[3].mean, 1.5);                          // pope: 2, 1
+  EXPECT_DOUBLE_EQ(s.rankings[0].ranks[3].mean, 1.5);  // pope: 2, 1
   EXPECT_DOUBLE_EQ(s.rankings[0].ranks[3].standard_error.value(), 0.5);
-  EXPECT_EQ(s.datasets.at(2).at(1)->comparisons.size(), 3u);                   // sleep-edf has its own numbers all the same
+  EXPECT_EQ(s.datasets.at(2).at(1)->comparisons.size(), 3u);  // sleep-edf has its own numbers all the same
 }
 
 TEST(Names, ReferenceAndThePapersFamilyAreFound) {
@@ -115,7 +118,8 @@ TEST(Names, ReferenceAndThePapersFamilyAreFound) {
   EXPECT_EQ(paper.summary({.reference = "pope"}).overall.at(0).comparisons.size(), 4u);
   EXPECT_EQ(paper.summary({.reference = "darope:slow_bands=16"}).reference, "darope");
   const Summary four = paper.summary({.reference = "", .paper_family = true});
-  for (const Dataset& dataset : four.datasets) EXPECT_EQ(dataset.at(1)->comparisons.size(), 4u) << dataset.name;
+  for (const Dataset& dataset : four.datasets)
+    EXPECT_EQ(dataset.at(1)->comparisons.size(), 4u) << dataset.name;
   const Comparison one;
   rank(one, "jsb", {"pope:delta_init=uniform", "rope:base=10000", "rope:base=500000"});
   const Gathered all = gather({one.path()});
@@ -127,7 +131,8 @@ TEST(Names, TheReportSaysWhichOptionsWereUsedWhere) {
   const Paper paper;
   const Scratch out;
   const Summary s = write_report(out.path(), paper.paths());
-  const std::string words = "pope was run without options on sleep-edf, with delta_init=uniform on jsb and maestro.";
+  const std::string words =
+      "pope was run without options on sleep-edf, with delta_init=uniform on jsb and maestro.";
   const std::string page = read_file(out / "report.html"), run = part(page, "What was run");
   expect_contains(run, words);
   expect_contains(run, "darope was run without options on jsb and sleep-edf, with slow_bands=16 on maestro.");

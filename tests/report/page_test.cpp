@@ -15,8 +15,9 @@ TEST(Report, WritesThePageAndTheResults) {
   const std::string page = read_file(c.path() / "report.html");
   EXPECT_LT(page.size(), 1'500'000u);
   for (const char* part :
-       {"<h2>Verdict</h2>", "<h2>Ranking</h2>", "<h2>Dataset by dataset</h2>", "<h2>Score by length</h2>", "<h2>Training curves</h2>",
-        "<h2>Cost</h2>", "<h2>What was run</h2>", "At this size", "riddle", "not learned", "Content-Security-Policy"})
+       {"<h2>Verdict</h2>", "<h2>Ranking</h2>", "<h2>Dataset by dataset</h2>", "<h2>Score by length</h2>",
+        "<h2>Training curves</h2>", "<h2>Cost</h2>", "<h2>What was run</h2>", "At this size", "riddle",
+        "not learned", "Content-Security-Policy"})
     expect_contains(page, part);
   EXPECT_LT(page.find("<h2>Verdict"), page.find("<h2>Ranking"));
   expect_contains(page, "Scores: accuracy in % of an answer's tokens, not chance-normalised.");
@@ -31,7 +32,8 @@ TEST(Report, WritesThePageAndTheResults) {
   expect_contains(results["caveat"], "not whether retraining would give the same order");
 }
 
-// Losses as the paper's music has them: one surely behind and yet within the margin, one ahead beyond it, one off the axis.
+// Losses as the paper's music has them: one surely behind and yet within the margin, one ahead beyond it, one
+// off the axis.
 TEST(Report, LossesAreBarsBesideThePapersNumbers) {
   const auto loss = [](const std::string& encoding, int64_t, double, int64_t i) {
     const double level = 0.45 + 0.05 * double(i % 5);
@@ -43,7 +45,8 @@ TEST(Report, LossesAreBarsBesideThePapersNumbers) {
   for (const std::string& encoding : kEncodings)
     for (int64_t seed = 0; seed < 2; ++seed) c.add("jsb", encoding, seed, "nll", {1}, loss);
   write_report(c.path(), {c.path()});
-  const std::string page = read_file(c.path() / "report.html"), bars = page.substr(page.find("<h2>Test loss"), 6000);
+  const std::string page = read_file(c.path() / "report.html"),
+                    bars = page.substr(page.find("<h2>Test loss"), 6000);
   const auto row = [&](const std::string& encoding) {
     const size_t at = bars.find("<span>" + encoding + "</span>");
     return bars.substr(at, bars.find("</div>", at) - at);
@@ -51,15 +54,15 @@ TEST(Report, LossesAreBarsBesideThePapersNumbers) {
   expect_contains(row("nope"), "class='clipped'");
   expect_contains(row("nope"), "1.2600");
   expect_contains(row("nope"), "▼***");
-  expect_contains(row("hope"), " =</span>");                // what the tables say of it
+  expect_contains(row("hope"), " =</span>");  // what the tables say of it
   expect_contains(row("pope"), "▲***");
   EXPECT_EQ(row("darope").find("▼"), std::string::npos);
   EXPECT_EQ(row("hope").find("clipped"), std::string::npos);
   expect_contains(bars, "= tied (the difference lies within the margin, however sure it is)");
   const std::string beside = page.substr(page.find("<h2>Beside the paper"), 3000);
-  expect_contains(beside, "0.4547");           // figure seqmodel, DaRoPE on JSB
+  expect_contains(beside, "0.4547");  // figure seqmodel, DaRoPE on JSB
   expect_contains(beside, "1.1634");
-  expect_contains(beside, "+0.0953");          // 0.55 here
+  expect_contains(beside, "+0.0953");  // 0.55 here
 }
 
 // A loss has no floor in the runs' files, so nothing is said of what was learned.
@@ -74,7 +77,9 @@ TEST(Report, LossesAreNotCalledLearned) {
   expect_contains(page, "all datasets together</h3>");
   expect_contains(page, "Whether anything was learned is not judged of losses");
   EXPECT_EQ(page.find("learned dataset"), std::string::npos);
-  EXPECT_TRUE(parse_json(read_file(c.path() / "results.json"), "results.json")["datasets"][0]["lengths"][0]["learned"].is_null());
+  EXPECT_TRUE(
+      parse_json(read_file(c.path() / "results.json"), "results.json")["datasets"][0]["lengths"][0]["learned"]
+          .is_null());
   expect_contains(results_csv(s), ",,,,,,,,tied\r\n");
 }
 
@@ -84,7 +89,9 @@ TEST(Report, EveryRunCanBeTrainedAgainFromThePage) {
   plant(c, "copy");
   const auto config = [&](const std::string& encoding, int64_t seed, const std::string& data) {
     write_file(c.folder("copy", encoding, seed) / "config.yaml",
-               fmt::format("name: copy-{0}\ndump_dir: \"/home/author/runs/copy-{0}\"\nseed: {1}\nmodel:\n  encoding: {0}\n  seed: {1}\ndata:\n{2}", encoding, seed, data));
+               fmt::format("name: copy-{0}\ndump_dir: \"/home/author/runs/copy-{0}\"\nseed: {1}\nmodel:\n  "
+                           "encoding: {0}\n  seed: {1}\ndata:\n{2}",
+                           encoding, seed, data));
   };
   for (const std::string& encoding : kEncodings)
     for (int64_t seed = 0; seed < 2; ++seed) config(encoding, seed, "  task: copy\n  root_dir: \"\"\n");
@@ -95,7 +102,8 @@ TEST(Report, EveryRunCanBeTrainedAgainFromThePage) {
   expect_contains(page, "<summary>copy.yaml: the config on copy (darope, seed 0)</summary>");
   expect_contains(page, ">darope train copy.yaml dump_dir=again<");
   expect_contains(page, ">darope train copy.yaml model.encoding=nope model.seed=1 seed=1 dump_dir=again<");
-  expect_contains(page, ">darope train copy.yaml &#39;data.root_dir=data/my music&#39; data.task= model.encoding=pope");
+  expect_contains(
+      page, ">darope train copy.yaml &#39;data.root_dir=data/my music&#39; data.task= model.encoding=pope");
   expect_contains(page, "&#39;data.$(rm -rf ~)=1&#39;");
   EXPECT_EQ(page.find("train /home"), std::string::npos);
 }
@@ -103,7 +111,8 @@ TEST(Report, EveryRunCanBeTrainedAgainFromThePage) {
 TEST(Report, ThePapersAccountStandsBesideItsWholeSuite) {
   const Comparison few, suite;
   plant(few, "copy");
-  for (int i = 0; i < 15; ++i) plant(suite, "task" + std::to_string(i), planted, {{"family", i < 3 ? "retrieval" : "regular"}});
+  for (int i = 0; i < 15; ++i)
+    plant(suite, "task" + std::to_string(i), planted, {{"family", i < 3 ? "retrieval" : "regular"}});
   for (const Comparison* c : {&few, &suite}) write_report(c->path(), {c->path()});
   EXPECT_EQ(read_file(few.path() / "report.html").find("<h2>Beside the paper"), std::string::npos);
   const std::string page = read_file(suite.path() / "report.html");
@@ -111,11 +120,13 @@ TEST(Report, ThePapersAccountStandsBesideItsWholeSuite) {
 }
 
 TEST(Report, HostileNamesStayText) {
-  const std::string evil = "</script><script>alert('1')</script>", quote = "a\"b'><img src=x onerror=alert(1)>\x1b[31m,\"";
+  const std::string evil = "</script><script>alert('1')</script>",
+                    quote = "a\"b'><img src=x onerror=alert(1)>\x1b[31m,\"";
   const Comparison c;
   for (const std::string& encoding : {std::string("darope"), evil})
     for (int64_t seed = 0; seed < 2; ++seed)
-      c.add(quote, encoding, seed, "token_accuracy", {1, 2}, planted, {{"commit", evil}, {"machine", quote}, {"family", evil}});
+      c.add(quote, encoding, seed, "token_accuracy", {1, 2}, planted,
+            {{"commit", evil}, {"machine", quote}, {"family", evil}});
   write_file(c.folder(quote, "darope", 0) / "config.yaml", evil);
   const Summary s = write_report(c.path(), {c.path()});
   const std::string page = read_file(c.path() / "report.html");
@@ -142,8 +153,9 @@ TEST(Report, AFullSuiteStaysSmall) {
   for (int dataset = 0; dataset < 20; ++dataset)
     for (int encoding = 0; encoding < 10; ++encoding)
       for (int64_t seed = 0; seed < 3; ++seed)
-        c.add("a_rather_long_task_name_" + std::to_string(dataset), "rope:base=" + std::to_string(10000 + encoding), seed, "token_accuracy",
-              {1, 2, 8}, planted, Json::object(), 4);
+        c.add("a_rather_long_task_name_" + std::to_string(dataset),
+              "rope:base=" + std::to_string(10000 + encoding), seed, "token_accuracy", {1, 2, 8}, planted,
+              Json::object(), 4);
   write_report(c.path(), {c.path()});
   EXPECT_LT(size_of_file(c.path() / "report.html"), 1'500'000);
 }
@@ -170,7 +182,8 @@ TEST(Words, SayWhoLeadsAndWhatIsOpen) {
   const Summary s = summarise(gather({c.path()}), {});
   const std::string text = terminal_table(s);
   expect_contains(text,
-                  "At this size there is no single winner at the training length: pope has the best mean, but darope and hope may be as "
+                  "At this size there is no single winner at the training length: pope has the best mean, "
+                  "but darope and hope may be as "
                   "good or better.");
   expect_contains(text, "pope is better than nope.");
   expect_contains(text, "seeds in all, and seeds that agree on who is ahead, which these do not.");
@@ -185,16 +198,19 @@ TEST(Words, SayWhereOneDatasetAloneWasLearned) {
   plant(c, "copy");
   EXPECT_EQ(terminal_table(summarise(gather({c.path()}), {})).find("alone"), std::string::npos);
   plant(c, "riddle", guessing);
-  expect_contains(terminal_table(summarise(gather({c.path()}), {})), "This is on copy alone, the only dataset learned there.");
+  expect_contains(terminal_table(summarise(gather({c.path()}), {})),
+                  "This is on copy alone, the only dataset learned there.");
 }
 
 TEST(Words, SayHowFarTheModelsOfDatasetsDiffer) {
   const Comparison c;
   plant(c, "copy");
-  c.add("copy", "pope", 0, "token_accuracy", {1, 2}, planted, {{"parameters", 990}});   // an encoding's own share is no other size
+  c.add("copy", "pope", 0, "token_accuracy", {1, 2}, planted,
+        {{"parameters", 990}});  // an encoding's own share is no other size
   expect_contains(setting_in_words(summarise(gather({c.path()}), {})), "models of 1000 parameters");
   plant(c, "sort", planted, {{"parameters", 2'000'000}});
-  expect_contains(setting_in_words(summarise(gather({c.path()}), {})), "models of 1000 to 2 million parameters");
+  expect_contains(setting_in_words(summarise(gather({c.path()}), {})),
+                  "models of 1000 to 2 million parameters");
 }
 
 }  // namespace

@@ -11,14 +11,17 @@ inline double planted(const std::string& encoding, int64_t seed, double x, int64
   if (encoding == "pope") return level + (seed == 0 ? 0.05 : -0.03) + 0.04 * (double(i % 4) - 1.5);
   return level;
 }
-inline double guessing(const std::string&, int64_t seed, double, int64_t i) { return 0.5 + 0.01 * double((i + seed) % 3 - 1); }
+inline double guessing(const std::string&, int64_t seed, double, int64_t i) {
+  return 0.5 + 0.01 * double((i + seed) % 3 - 1);
+}
 
 inline const std::vector<std::string> kEncodings = {"darope", "hope", "nope", "pope"};
 
 inline void plant(const Comparison& to, const std::string& dataset, const Comparison::Score& score = planted,
                   const Json& changes = Json::object()) {
   for (const std::string& encoding : kEncodings)
-    for (int64_t seed = 0; seed < 2; ++seed) to.add(dataset, encoding, seed, "token_accuracy", {1, 2}, score, changes);
+    for (int64_t seed = 0; seed < 2; ++seed)
+      to.add(dataset, encoding, seed, "token_accuracy", {1, 2}, score, changes);
 }
 
 }  // namespace darope::report

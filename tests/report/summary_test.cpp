@@ -10,11 +10,13 @@ namespace {
 using stats::Outcome;
 
 const Cell& cell_of(const AtLength& at, const std::string& encoding) {
-  return *std::find_if(at.cells.begin(), at.cells.end(), [&](const Cell& c) { return c.encoding == encoding; });
+  return *std::find_if(at.cells.begin(), at.cells.end(),
+                       [&](const Cell& c) { return c.encoding == encoding; });
 }
 
 const stats::Comparison& against(const std::vector<stats::Comparison>& all, const std::string& encoding) {
-  const auto found = std::find_if(all.begin(), all.end(), [&](const stats::Comparison& c) { return c.second == encoding; });
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const stats::Comparison& c) { return c.second == encoding; });
   if (found == all.end()) throw Error("no comparison against " + encoding);
   return *found;
 }
@@ -38,7 +40,7 @@ TEST(Summary, NumbersOfOneDataset) {
   EXPECT_NEAR(hope.exact_match->share, 0.25, 1e-12);
   EXPECT_NEAR(hope.exact_match->wilson.low, 0.14187118639096302, 1e-9);
   EXPECT_NEAR(hope.exact_match->wilson.high, 0.40193961420768026, 1e-9);
-  EXPECT_NEAR(*hope.pooled, 0.8412774193548389, 1e-12);   // an example counts as often as it has tokens
+  EXPECT_NEAR(*hope.pooled, 0.8412774193548389, 1e-12);  // an example counts as often as it has tokens
   EXPECT_FALSE(hope.free_running);
 }
 
@@ -82,10 +84,13 @@ TEST(Summary, OverallVerdictPoolsLearnedDatasets) {
   EXPECT_EQ(against(in_domain.comparisons, "hope").outcome, Outcome::tied);
 }
 
-// Surely beyond chance at the longer test, and still nothing to rank: a dataset is learned at one length and not at another.
+// Surely beyond chance at the longer test, and still nothing to rank: a dataset is learned at one length and
+// not at another.
 TEST(Summary, LearnedIsAskedOfEachLength) {
   const Comparison c;
-  plant(c, "copy", [](const std::string& e, int64_t s, double x, int64_t i) { return x == 1 ? planted(e, s, x, i) : 0.515 + 0.001 * double(i % 3); });
+  plant(c, "copy", [](const std::string& e, int64_t s, double x, int64_t i) {
+    return x == 1 ? planted(e, s, x, i) : 0.515 + 0.001 * double(i % 3);
+  });
   plant(c, "sort");
   const Summary s = summarise(gather({c.path()}), {});
   EXPECT_TRUE(s.datasets.at(0).at(1)->learned);
@@ -101,14 +106,14 @@ TEST(Summary, AggregatesRanksAndSpreads) {
   plant(c, "copy");
   plant(c, "recall", planted, {{"family", "retrieval"}});
   const Summary s = summarise(gather({c.path()}), {});
-  ASSERT_EQ(s.aggregates.size(), 8u);   // all, without retrieval, two families; at two lengths
+  ASSERT_EQ(s.aggregates.size(), 8u);  // all, without retrieval, two families; at two lengths
   EXPECT_EQ(s.aggregates[0].over, "all");
   EXPECT_EQ(s.aggregates[1].over, "without retrieval");
   EXPECT_EQ(s.aggregates[1].datasets, std::vector<std::string>{"copy"});
   const Aggregate::Row& pope = s.aggregates[0].rows[3];
   EXPECT_NEAR(*pope.normalised, 0.75 / 0.9, 1e-12);
   EXPECT_NEAR(*pope.normalised_true, 0.7, 1e-12);
-  const double spread = 0.0565685424949238 / 0.5;   // of each of two tasks, so the mean's is that over sqrt(2)
+  const double spread = 0.0565685424949238 / 0.5;  // of each of two tasks, so the mean's is that over sqrt(2)
   EXPECT_NEAR(*pope.normalised_true_sd, spread / std::sqrt(2), 1e-12);
   ASSERT_EQ(s.rankings.size(), 2u);
   EXPECT_DOUBLE_EQ(s.rankings[0].ranks[3].mean, 1);
@@ -118,7 +123,8 @@ TEST(Summary, AggregatesRanksAndSpreads) {
 
 TEST(Summary, LanguageClassesAreAlsoTakenTogether) {
   const Comparison c;
-  const std::pair<const char*, const char*> tasks[] = {{"even", "regular"}, {"reverse", "context-free"}, {"offset", "positional"}, {"recall", "retrieval"}};
+  const std::pair<const char*, const char*> tasks[] = {
+      {"even", "regular"}, {"reverse", "context-free"}, {"offset", "positional"}, {"recall", "retrieval"}};
   for (const auto& [name, family] : tasks) plant(c, name, planted, {{"family", family}});
   const Summary s = summarise(gather({c.path()}), {});
   EXPECT_EQ(s.aggregates.at(1).over, "without retrieval");
@@ -133,9 +139,9 @@ TEST(Summary, ADivergedEncodingIsShownRankedLastAndNotCompared) {
   const Summary s = summarise(gather({c.path()}), {});
   const AtLength& at = *s.datasets.at(0).at(1);
   EXPECT_EQ(cell_of(at, "pope").diverged, std::vector<int64_t>{1});
-  EXPECT_NEAR(*cell_of(at, "pope").mean, 0.89, 1e-12);   // of the seed that finished
+  EXPECT_NEAR(*cell_of(at, "pope").mean, 0.89, 1e-12);  // of the seed that finished
   EXPECT_EQ(at.comparisons.size(), 2u);
-  EXPECT_EQ(at.seeds.size(), 2u);   // the others keep both
+  EXPECT_EQ(at.seeds.size(), 2u);  // the others keep both
   EXPECT_EQ(s.overall.at(0).diverged, std::vector<std::string>{"pope"});
   EXPECT_FALSE(s.aggregates.at(0).rows[3].normalised);
   EXPECT_DOUBLE_EQ(s.rankings.at(0).ranks[3].mean, 4);
@@ -145,7 +151,8 @@ TEST(Summary, ADivergedEncodingIsShownRankedLastAndNotCompared) {
 TEST(Summary, ADatasetThatDivergedEverywhereIsNoted) {
   const Comparison c;
   plant(c, "copy");
-  for (const std::string& encoding : kEncodings) c.add("bad", encoding, 0, "token_accuracy", {}, planted, {{"status", "diverged"}});
+  for (const std::string& encoding : kEncodings)
+    c.add("bad", encoding, 0, "token_accuracy", {}, planted, {{"status", "diverged"}});
   const Summary s = summarise(gather({c.path()}), {});
   EXPECT_EQ(s.datasets.size(), 2u);
   EXPECT_EQ(s.overall.at(0).datasets, std::vector<std::string>{"copy"});
@@ -177,8 +184,9 @@ TEST(Summary, DatasetsOfSomeEncodingsStayOutOfOverallNumbers) {
 
 TEST(Summary, RecallGapIsTheControl) {
   const Comparison c;
-  plant(c, "dup_key_recall",
-        [](const std::string& e, int64_t s, double x, int64_t i) { return planted(e, s, x, i) - 0.1 * double(s + 1); });
+  plant(c, "dup_key_recall", [](const std::string& e, int64_t s, double x, int64_t i) {
+    return planted(e, s, x, i) - 0.1 * double(s + 1);
+  });
   plant(c, "assoc_recall");
   const Summary s = summarise(gather({c.path()}), {});
   ASSERT_EQ(s.gaps.size(), 8u);
@@ -193,15 +201,18 @@ TEST(Summary, ReferenceMarginAndThePapersFamily) {
   EXPECT_EQ(summarise(all, {.reference = "nope"}).overall.at(0).comparisons.size(), 3u);
   expect_contains(error_of([&] { summarise(all, {.reference = "nopee"}); }), "did you mean 'nope'?");
   expect_contains(error_of([&] { summarise(all, {.reference = "", .margin = -1}); }), "must be at least 0");
-  expect_contains(error_of([&] { summarise(all, {.reference = "", .paper_family = true}); }), "no run of rope:base=10000");
+  expect_contains(error_of([&] { summarise(all, {.reference = "", .paper_family = true}); }),
+                  "no run of rope:base=10000");
   for (const char* rope : {"rope:base=10000", "rope-10k"}) {
     const Comparison larger;
     plant(larger, "copy");
     for (const char* extra : {"cope", rope})
-      for (int64_t seed = 0; seed < 2; ++seed) larger.add("copy", extra, seed, "token_accuracy", {1, 2}, planted);
+      for (int64_t seed = 0; seed < 2; ++seed)
+        larger.add("copy", extra, seed, "token_accuracy", {1, 2}, planted);
     const Summary s = summarise(gather({larger.path()}), {.reference = "", .paper_family = true});
     EXPECT_EQ(s.datasets.at(0).at(1)->comparisons.size(), 4u);
-    EXPECT_NEAR(against(s.datasets.at(0).at(1)->comparisons, "nope").holm_ln_p, std::log(4 * 1.6037163868283188e-32), 1e-9);
+    EXPECT_NEAR(against(s.datasets.at(0).at(1)->comparisons, "nope").holm_ln_p,
+                std::log(4 * 1.6037163868283188e-32), 1e-9);
   }
 }
 

@@ -12,7 +12,9 @@ using report::Comparison;
 
 std::map<std::string, RunFiles> runs_of(const std::filesystem::path& comparison) {
   std::map<std::string, RunFiles> found;
-  each_run(comparison, [&](RunFiles run) { found[run.name] = std::move(run); }, [](const std::filesystem::path&) {});
+  each_run(
+      comparison, [&](RunFiles run) { found[run.name] = std::move(run); },
+      [](const std::filesystem::path&) {});
   return found;
 }
 
@@ -43,7 +45,7 @@ TEST(Bundle, SameRunsAreTheSameBytesHoweverTheyCame) {
   write_bundle(out / "whole", {whole.path()});
   write_bundle(out / "again", {out / "whole", one.path()});
   write_bundle(out / "grown", {other.path()});
-  write_bundle(out / "grown", {one.path()});               // what is in it stays in it
+  write_bundle(out / "grown", {one.path()});  // what is in it stays in it
   EXPECT_EQ(read_file(out / "again"), read_file(out / "whole"));
   EXPECT_EQ(read_file(out / "grown"), read_file(out / "whole"));
 }
@@ -69,7 +71,8 @@ TEST(Bundle, RefusesTwoStoriesOfOneRunAndKeepsWhatWasThere) {
   expect_contains(error_of([&] { write_bundle(out / "a", {other.path()}); }), "are not the same run");
   EXPECT_EQ(read_file(out / "a"), before);
   write_file(out / "notes.txt", "not to be lost");
-  expect_contains(error_of([&] { write_bundle(out / "notes.txt", {one.path()}); }), "is damaged or no bundle");
+  expect_contains(error_of([&] { write_bundle(out / "notes.txt", {one.path()}); }),
+                  "is damaged or no bundle");
   EXPECT_EQ(read_file(out / "notes.txt"), "not to be lost");
 }
 
@@ -91,12 +94,15 @@ TEST(Bundle, LimitsHold) {
   write_bundle(out / "a", {c.path()});
   const std::string bytes = read_file(out / "a");
   const auto refusal = [&](const BundleLimits& limits, size_t size) {
-    return error_of([&] { parse_bundle(std::as_bytes(std::span(bytes).first(size)), "a", limits, [](const RunFiles&) {}); });
+    return error_of([&] {
+      parse_bundle(std::as_bytes(std::span(bytes).first(size)), "a", limits, [](const RunFiles&) {});
+    });
   };
   EXPECT_EQ(refusal({}, bytes.size()), "");
   expect_contains(refusal({.file_bytes = 2000}, bytes.size()), "more than the 2000 it may have");
   expect_contains(refusal({.total_bytes = 50'000}, bytes.size()), "unpacks to more than 50000 bytes");
-  for (size_t size = 0; size < bytes.size(); size += 1 + bytes.size() / 50) expect_contains(refusal({}, size), "is cut short");
+  for (size_t size = 0; size < bytes.size(); size += 1 + bytes.size() / 50)
+    expect_contains(refusal({}, size), "is cut short");
 }
 
 TEST(Tar, HeadersReadBackAndDamageIsNoticed) {
@@ -107,7 +113,7 @@ TEST(Tar, HeadersReadBackAndDamageIsNoticed) {
   EXPECT_EQ(entry->bytes, 123456);
   EXPECT_FALSE(read_tar_header({}, "a"));
   for (size_t i = 0; i < block.size(); ++i) {
-    if (i == 155) continue;                        // the byte behind the checksum's end means nothing
+    if (i == 155) continue;  // the byte behind the checksum's end means nothing
     TarBlock damaged = block;
     damaged[i] = char(damaged[i] + 1);
     EXPECT_NE(error_of([&] { read_tar_header(damaged, "a"); }), "") << i;

@@ -10,16 +10,18 @@
 namespace darope::stats {
 namespace {
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN(), kInfinity = std::numeric_limits<double>::infinity();
-const Values a = {0.61, 0.55, 0.72, 0.48, 0.66, 0.59, 0.70, 0.53}, b = {0.58, 0.57, 0.65, 0.41, 0.60, 0.61, 0.62, 0.50};
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN(),
+                 kInfinity = std::numeric_limits<double>::infinity();
+const Values a = {0.61, 0.55, 0.72, 0.48, 0.66, 0.59, 0.70, 0.53},
+             b = {0.58, 0.57, 0.65, 0.41, 0.60, 0.61, 0.62, 0.50};
 
-Values ramp() {   // a thousand differences with mean 0.0505
+Values ramp() {  // a thousand differences with mean 0.0505
   Values d;
   for (int i = 1; i <= 1000; ++i) d.push_back(i / 1000.0 - 0.45);
   return d;
 }
 
-TEST(PairedT, AgreesWithScipy) {   // scipy.stats.ttest_rel and ttest_1samp
+TEST(PairedT, AgreesWithScipy) {  // scipy.stats.ttest_rel and ttest_1samp
   const PairedTest small = paired_t(differences(a, b));
   EXPECT_EQ(small.n, 8);
   EXPECT_EQ(small.df, 7);
@@ -39,25 +41,30 @@ TEST(PairedT, SwappingSidesChangesOnlyTheSign) {
   EXPECT_DOUBLE_EQ(one.p, other.p);
 }
 
-TEST(PairedT, LogarithmIsRightFromTheCentreToTheFarTail) {   // 50 digits: mpmath's incomplete beta function
+TEST(PairedT, LogarithmIsRightFromTheCentreToTheFarTail) {  // 50 digits: mpmath's incomplete beta function
   struct Case {
     double t, df, ln_p;
   };
-  for (const Case& c : {Case{0, 5, 0}, Case{0.5, 3, -0.428557755371922}, Case{2.5, 10, -3.4594566431085},
-                        Case{-2.5, 10, -3.4594566431085}, Case{12, 7, -11.9657478797145}, Case{3, 1e7, -5.91457657862783},
-                        Case{35, 1023, -406.093235304718},
-                        Case{33, 1e6, -547.926405952634}, Case{300, 199, -611.461251787911}, Case{40, 57781, -793.025656274179},
-                        Case{1e6, 99, -1142.80298914895}, Case{60, 8398, -1502.12014889193}})
-    EXPECT_NEAR(ln_p_two_sided(c.t, c.df), c.ln_p, 1e-12 * (1 + std::abs(c.ln_p)) + 1e-11) << "t = " << c.t << ", df = " << c.df;
+  for (const Case& c :
+       {Case{0, 5, 0}, Case{0.5, 3, -0.428557755371922}, Case{2.5, 10, -3.4594566431085},
+        Case{-2.5, 10, -3.4594566431085}, Case{12, 7, -11.9657478797145}, Case{3, 1e7, -5.91457657862783},
+        Case{35, 1023, -406.093235304718}, Case{33, 1e6, -547.926405952634},
+        Case{300, 199, -611.461251787911}, Case{40, 57781, -793.025656274179},
+        Case{1e6, 99, -1142.80298914895}, Case{60, 8398, -1502.12014889193}})
+    EXPECT_NEAR(ln_p_two_sided(c.t, c.df), c.ln_p, 1e-12 * (1 + std::abs(c.ln_p)) + 1e-11)
+        << "t = " << c.t << ", df = " << c.df;
 }
 
-TEST(PairedT, LogarithmIsSmoothWhereTheMethodChanges) {   // and through the range where p itself would lose its digits
+TEST(PairedT,
+     LogarithmIsSmoothWhereTheMethodChanges) {  // and through the range where p itself would lose its digits
   const double df = 2000;
   double last = ln_p_two_sided(33, df), last_step = 0;
   for (double t = 33.01; t < 50; t += 0.01) {
     const double now = ln_p_two_sided(t, df), step = now - last;
     ASSERT_LT(step, 0) << t;
-    if (last_step != 0) { ASSERT_NEAR(step, last_step, 2e-4) << t; }
+    if (last_step != 0) {
+      ASSERT_NEAR(step, last_step, 2e-4) << t;
+    }
     last = now;
     last_step = step;
   }
@@ -67,7 +74,7 @@ TEST(PairedT, DegenerateInput) {
   const PairedTest same = paired_t({0, 0, 0});
   EXPECT_EQ(same.t, 0);
   EXPECT_EQ(same.p, 1);
-  const PairedTest constant = paired_t(Values(11, -0.1));   // every example agrees: never p = 0
+  const PairedTest constant = paired_t(Values(11, -0.1));  // every example agrees: never p = 0
   EXPECT_EQ(constant.t, -kInfinity);
   EXPECT_NEAR(constant.p, 1.0 / 1024, 1e-15);
   EXPECT_NEAR(constant.ln_p, -10 * std::log(2), 1e-12);
@@ -83,7 +90,7 @@ TEST(PairedT, TextOfP) {
   EXPECT_EQ(p_text(std::log(0.0312)), "0.031");
   EXPECT_EQ(p_text(std::log(4.13e-8)), "4.1e-8");
   EXPECT_EQ(p_text(std::log(9.97e-8)), "1.0e-7");
-  EXPECT_EQ(p_text(-1502.12014889193), "4.3e-653");   // -1502.12 / ln 10 = -652.362
+  EXPECT_EQ(p_text(-1502.12014889193), "4.3e-653");  // -1502.12 / ln 10 = -652.362
 }
 
 TEST(Holm, KnownCase) {
@@ -101,7 +108,7 @@ TEST(Holm, NeverAboveOneNeverBelowThePlainP) {
   EXPECT_THROW(holm({-1, kNaN}), Error);
 }
 
-TEST(Holm, TellsTinyOnesApart) {   // both p are 0 as doubles
+TEST(Holm, TellsTinyOnesApart) {  // both p are 0 as doubles
   const Values adjusted = holm({-1502.12, -793.03, -0.1});
   EXPECT_NEAR(adjusted[0], -1502.12 + std::log(3), 1e-9);
   EXPECT_NEAR(adjusted[1], -793.03 + std::log(2), 1e-9);
@@ -118,20 +125,20 @@ TEST(MeanInterval, AgreesWithScipy) {
   EXPECT_THROW(mean_interval({1, 2}, 1.0), Error);
 }
 
-TEST(MeanInterval, TouchesZeroExactlyWhereTheTestSaysSo) {   // the two are one statement
+TEST(MeanInterval, TouchesZeroExactlyWhereTheTestSaysSo) {  // the two are one statement
   const Values d = differences(a, b);
   EXPECT_NEAR(mean_interval(d, 1 - paired_t(d).p).low, 0, 1e-12);
 }
 
 TEST(EffectSize, AgreesWithTheGammaFormula) {
-  EXPECT_NEAR(effect_size(differences(a, b)), 0.8345551559968899, 1e-12);   // 0.9396 uncorrected
+  EXPECT_NEAR(effect_size(differences(a, b)), 0.8345551559968899, 1e-12);  // 0.9396 uncorrected
   EXPECT_NEAR(effect_size(ramp()), 0.17471842164326143, 1e-12);
   EXPECT_EQ(effect_size({0, 0, 0}), 0);
   EXPECT_EQ(effect_size({-1, -1, -1}), -kInfinity);
   EXPECT_THROW(effect_size({1, 2}), Error);
   Values many(60'000, 1);
   for (size_t i = 0; i < many.size(); i += 2) many[i] = 3;
-  EXPECT_NEAR(effect_size(many), 2, 1e-4);   // the correction is gone
+  EXPECT_NEAR(effect_size(many), 2, 1e-4);  // the correction is gone
 }
 
 }  // namespace

@@ -13,9 +13,10 @@ namespace darope::stats {
 namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-const Table scores = {{2.1, 3.4, 1.9, 4.4, 2.8, 3.3}, {2.4, 3.3, 2.6, 4.9, 3.0, 3.9}, {1.7, 3.0, 1.8, 4.6, 2.2, 3.1}};
+const Table scores = {
+    {2.1, 3.4, 1.9, 4.4, 2.8, 3.3}, {2.4, 3.3, 2.6, 4.9, 3.0, 3.9}, {1.7, 3.0, 1.8, 4.6, 2.2, 3.1}};
 
-TEST(Basic, Quantiles) {   // scipy.stats.t.ppf, norm.ppf
+TEST(Basic, Quantiles) {  // scipy.stats.t.ppf, norm.ppf
   EXPECT_NEAR(t_quantile(0.95, 1), 12.706204736174694, 1e-10);
   EXPECT_NEAR(t_quantile(0.95, 7), 2.364624251592784, 1e-12);
   EXPECT_NEAR(t_quantile(0.99, 57781), 2.575914395542862, 1e-11);
@@ -54,7 +55,7 @@ TEST(Within, TwoMethodsGiveThePairedIntervalOverRootTwo) {
   EXPECT_NEAR(loftus_masson(two), expected, 1e-13);
 }
 
-TEST(Within, PooledWidthIsTheRootMeanSquareOfTheOwn) {   // up to their t quantiles
+TEST(Within, PooledWidthIsTheRootMeanSquareOfTheOwn) {  // up to their t quantiles
   double sum = 0;
   for (const double width : cousineau_morey(scores)) sum += std::pow(width / t_quantile(0.95, 5), 2) / 3;
   EXPECT_NEAR(loftus_masson(scores) / t_quantile(0.95, 10), std::sqrt(sum), 1e-13);
@@ -68,14 +69,15 @@ TEST(Within, DegenerateInput) {
   EXPECT_EQ(loftus_masson({{1, 2}, {1, 2}}), 0);
 }
 
-TEST(Proportion, WilsonAgreesWithScipy) {   // scipy.stats.binomtest(...).proportion_ci(method="wilson")
+TEST(Proportion, WilsonAgreesWithScipy) {  // scipy.stats.binomtest(...).proportion_ci(method="wilson")
   struct Case {
     int64_t hits, trials;
     double low, high;
   };
-  for (const Case& c : {Case{705, 800, 0.8569909988900399, 0.9018651080031319}, Case{0, 10, 0, 0.27753279986288926},
-                        Case{10, 10, 0.7224672001371109, 1}, Case{3, 7, 0.1582198552514697, 0.7495416354723428},
-                        Case{1, 1, 0.20654931437723745, 1}}) {
+  for (const Case& c :
+       {Case{705, 800, 0.8569909988900399, 0.9018651080031319}, Case{0, 10, 0, 0.27753279986288926},
+        Case{10, 10, 0.7224672001371109, 1}, Case{3, 7, 0.1582198552514697, 0.7495416354723428},
+        Case{1, 1, 0.20654931437723745, 1}}) {
     EXPECT_NEAR(wilson(c.hits, c.trials).low, c.low, 1e-14);
     EXPECT_NEAR(wilson(c.hits, c.trials).high, c.high, 1e-14);
   }
@@ -102,7 +104,7 @@ TEST(Summary, ChanceNormalised) {
   EXPECT_THROW(chance_normalised(kNaN, 0.5), Error);
 }
 
-TEST(Summary, RanksShareTies) {   // scipy.stats.rankdata
+TEST(Summary, RanksShareTies) {  // scipy.stats.rankdata
   EXPECT_EQ(ranks({3, 1, 2, 2, 5, 2}, false), (Values{5, 1, 3, 3, 6, 3}));
   EXPECT_EQ(ranks({3, 1, 2, 2, 5, 2}, true), (Values{2, 6, 4, 4, 1, 4}));
   EXPECT_THROW(ranks({1, kNaN}, true), Error);
@@ -122,7 +124,8 @@ TEST(Summary, MeanRanksOverFourDatasets) {
 
 TEST(Summary, SeedSpreadPropagates) {
   EXPECT_NEAR(propagated_seed_sd({{0.9, 0.8, 0.85}, {0.5, 0.7, 0.3}}), 0.1030776406404415, 1e-13);
-  EXPECT_NEAR(propagated_seed_sd({{1, 2}, {1, 2}, {1, 2}, {1, 2}}), sd({1, 2}) / 2, 1e-15);   // four alike: over the root of four
+  EXPECT_NEAR(propagated_seed_sd({{1, 2}, {1, 2}, {1, 2}, {1, 2}}), sd({1, 2}) / 2,
+              1e-15);  // four alike: over the root of four
   EXPECT_THROW(propagated_seed_sd({{0.9}, {0.5}}), Error);
 }
 

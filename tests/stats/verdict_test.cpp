@@ -15,7 +15,8 @@ Method method(const std::string& name, const Values& seed_means, double swing = 
   Method result{name, {}};
   for (const double centre : seed_means) {
     Values row;
-    for (size_t i = 0; i < examples; ++i) row.push_back(centre + 0.01 * double(i % 7) + (i % 2 ? -swing : swing));
+    for (size_t i = 0; i < examples; ++i)
+      row.push_back(centre + 0.01 * double(i % 7) + (i % 2 ? -swing : swing));
     result.scores.push_back(row);
   }
   return result;
@@ -47,9 +48,10 @@ TEST(Verdict, LowerMayBeBetter) {
 
 TEST(Verdict, OneSeedOfAnotherSignLeavesItUndecided) {
   const Comparison c = against(method("mixed", {0.7, 0.7, 0.499}, 0.01), level);
-  EXPECT_LT(c.holm_ln_p, std::log(1e-10));   // certain by examples
+  EXPECT_LT(c.holm_ln_p, std::log(1e-10));  // certain by examples
   EXPECT_EQ(c.outcome, Outcome::undecided);
-  EXPECT_EQ(against(method("flat", {0.7, 0.7, 0.5}, 0.01), level).outcome, Outcome::undecided);   // nor does zero agree
+  EXPECT_EQ(against(method("flat", {0.7, 0.7, 0.5}, 0.01), level).outcome,
+            Outcome::undecided);  // nor does zero agree
 }
 
 // p = 0.018 on its own (scipy: t = 2.4, df = 99); among three baselines Holm makes it 0.055.
@@ -60,7 +62,8 @@ TEST(Verdict, HolmCountsTheBaselinesShown) {
   EXPECT_NEAR(alone[0].test.p, 0.0182645668643366, 1e-10);
   EXPECT_EQ(alone[0].outcome, Outcome::better);
 
-  const Method twin = method("twin", {0.55}, 0.20728904939721252), other = method("other", {0.55}, 0.2072890493972125);
+  const Method twin = method("twin", {0.55}, 0.20728904939721252),
+               other = method("other", {0.55}, 0.2072890493972125);
   const auto among = compare_with("reference", {zero, reference, twin, other}, {});
   ASSERT_EQ(among.size(), 3u);
   EXPECT_EQ(among[0].second, "zero");
@@ -70,10 +73,10 @@ TEST(Verdict, HolmCountsTheBaselinesShown) {
 }
 
 TEST(Verdict, TiedNeedsTheWholeInterval) {
-  const Method near = method("near", {0.505, 0.505, 0.505}, 0.01);     // half-width 0.00199 around 0.005
+  const Method near = method("near", {0.505, 0.505, 0.505}, 0.01);  // half-width 0.00199 around 0.005
   EXPECT_EQ(against(near, level, {.margin = 0.0071}).outcome, Outcome::tied);
-  EXPECT_EQ(against(near, level, {.margin = 0.0069}).outcome, Outcome::better);   // the upper end sticks out
-  const Method noisy = method("noisy", {0.5, 0.5, 0.5}, 0.2);          // half-width 0.04 around 0
+  EXPECT_EQ(against(near, level, {.margin = 0.0069}).outcome, Outcome::better);  // the upper end sticks out
+  const Method noisy = method("noisy", {0.5, 0.5, 0.5}, 0.2);                    // half-width 0.04 around 0
   EXPECT_EQ(against(noisy, level, {.margin = 0.041}).outcome, Outcome::tied);
   EXPECT_EQ(against(noisy, level, {.margin = 0.039}).outcome, Outcome::undecided);
 }
@@ -81,7 +84,7 @@ TEST(Verdict, TiedNeedsTheWholeInterval) {
 TEST(Verdict, ATieIsOfTheMeanOverSeeds) {
   const Comparison c = against(method("split", {0.6, 0.4, 0.5}, 0.001), level, {.margin = 0.05});
   EXPECT_EQ(c.outcome, Outcome::tied);
-  EXPECT_NEAR(c.by_seed[0], 0.1, 1e-12);                               // and its seeds are there to be seen
+  EXPECT_NEAR(c.by_seed[0], 0.1, 1e-12);  // and its seeds are there to be seen
 }
 
 TEST(Verdict, IdenticalMethodsAreTied) {
@@ -98,10 +101,11 @@ TEST(Verdict, AConstantLeadIsBetterWithoutAZeroP) {
   EXPECT_NEAR(c.holm_ln_p, -99 * std::log(2), 1e-9);
 }
 
-// Mean difference 0.02, spread 0.0424 over two seeds: t(S-1) / sqrt(S) falls below 0.02/0.0424 at 20 seeds (scipy),
-// and below 0.025/0.0424 at 14, where a margin of 0.045 leaves that much room.
+// Mean difference 0.02, spread 0.0424 over two seeds: t(S-1) / sqrt(S) falls below 0.02/0.0424 at 20 seeds
+// (scipy), and below 0.025/0.0424 at 14, where a margin of 0.045 leaves that much room.
 TEST(Verdict, SeedsThatWouldSettle) {
-  const Method two = method("two", {0.5, 0.5}), mixed = method("mixed", {0.49, 0.55}, 0.001), noisy = method("noisy", {0.49, 0.55}, 0.14);
+  const Method two = method("two", {0.5, 0.5}), mixed = method("mixed", {0.49, 0.55}, 0.001),
+               noisy = method("noisy", {0.49, 0.55}, 0.14);
   const Comparison by_sign = against(mixed, two), by_margin = against(noisy, two, {.margin = 0.045});
   EXPECT_EQ(by_sign.settling.by, Settling::By::seeds);
   EXPECT_EQ(by_sign.settling.seeds, 20);
@@ -110,28 +114,36 @@ TEST(Verdict, SeedsThatWouldSettle) {
 }
 
 TEST(Verdict, WhatSeedsCannotSettleIsSaid) {
-  EXPECT_EQ(against(method("single", {0.505}, 0.5), method("zero", {0.5})).settling.by, Settling::By::unknown_with_one_seed);
-  EXPECT_EQ(against(method("wild", {0.0, 1.04}), method("two", {0.5, 0.5})).settling.by, Settling::By::more_seeds_than_sensible);
-  EXPECT_EQ(against(method("noisy", {0.52, 0.521}, 0.9), method("two", {0.5, 0.5})).settling.by, Settling::By::examples);
+  EXPECT_EQ(against(method("single", {0.505}, 0.5), method("zero", {0.5})).settling.by,
+            Settling::By::unknown_with_one_seed);
+  EXPECT_EQ(against(method("wild", {0.0, 1.04}), method("two", {0.5, 0.5})).settling.by,
+            Settling::By::more_seeds_than_sensible);
+  EXPECT_EQ(against(method("noisy", {0.52, 0.521}, 0.9), method("two", {0.5, 0.5})).settling.by,
+            Settling::By::examples);
   Values nine_and_one(10, 0.55);
   nine_and_one[4] = 0.499;
-  EXPECT_EQ(against(method("one out", nine_and_one, 0.01), method("ten", Values(10, 0.5))).settling.by, Settling::By::nothing);
+  EXPECT_EQ(against(method("one out", nine_and_one, 0.01), method("ten", Values(10, 0.5))).settling.by,
+            Settling::By::nothing);
 }
 
 TEST(Verdict, ReadsAsASentence) {
   const Method two = method("rope", {0.5, 0.5});
-  EXPECT_EQ(in_words(against(method("darope", {0.49, 0.55}, 0.001), two), {}),
-            "darope against rope is undecided (difference 0.02, 95 % interval 0.0198 to 0.0202, Holm p = 1.1e-130, "
-            "ahead in 1 of 2 seeds); about 20 seeds in all would settle the mean difference, "
-            "though with seeds that disagree in sign neither is called better.");
-  EXPECT_EQ(in_words(against(method("darope", {0.501, 0.501}, 0.001), two), {}).substr(0, 36), "darope and rope are tied within 0.01");
-  EXPECT_EQ(in_words(against(two, method("darope", {0.6, 0.6}, 0.001)), {}).substr(0, 25), "rope is worse than darope");
+  EXPECT_EQ(
+      in_words(against(method("darope", {0.49, 0.55}, 0.001), two), {}),
+      "darope against rope is undecided (difference 0.02, 95 % interval 0.0198 to 0.0202, Holm p = 1.1e-130, "
+      "ahead in 1 of 2 seeds); about 20 seeds in all would settle the mean difference, "
+      "though with seeds that disagree in sign neither is called better.");
+  EXPECT_EQ(in_words(against(method("darope", {0.501, 0.501}, 0.001), two), {}).substr(0, 36),
+            "darope and rope are tied within 0.01");
+  EXPECT_EQ(in_words(against(two, method("darope", {0.6, 0.6}, 0.001)), {}).substr(0, 25),
+            "rope is worse than darope");
 }
 
 // Being tied does not carry over: 0.500 and 0.508, 0.508 and 0.516 are within 0.01, the outer two are not.
 TEST(Groups, NeedAllPairs) {
-  const Method low = method("low", {0.5, 0.5}), middle = method("middle", {0.508, 0.508}), high = method("high", {0.516, 0.516}),
-               far = method("far", {0.9, 0.9}), also_middle = method("also", {0.508, 0.508});
+  const Method low = method("low", {0.5, 0.5}), middle = method("middle", {0.508, 0.508}),
+               high = method("high", {0.516, 0.516}), far = method("far", {0.9, 0.9}),
+               also_middle = method("also", {0.508, 0.508});
   using Groups = std::vector<std::vector<size_t>>;
   EXPECT_EQ(tied_groups({low, middle, high, far}, {}), (Groups{{0, 1}, {1, 2}}));
   EXPECT_EQ(tied_groups({low, middle, far, also_middle}, {}), (Groups{{0, 1, 3}}));
@@ -139,7 +151,7 @@ TEST(Groups, NeedAllPairs) {
   EXPECT_EQ(tied_groups({low, far}, {}), Groups{});
 }
 
-Method coin(const std::string& name, int hits, int examples) {   // one seed of right and wrong answers
+Method coin(const std::string& name, int hits, int examples) {  // one seed of right and wrong answers
   Method result{name, {Values(size_t(examples), 0)}};
   for (int i = 0; i < hits; ++i) result.scores[0][size_t(i)] = 1;
   return result;
@@ -148,18 +160,20 @@ Method coin(const std::string& name, int hits, int examples) {   // one seed of 
 TEST(Learned, NeedsAClearLeadOverChanceAndTheBestConstant) {
   EXPECT_FALSE(learned({coin("a", 500, 1000), coin("b", 520, 1000)}, 0.5, 0.5, {}));
   EXPECT_TRUE(learned({coin("a", 500, 1000), coin("b", 900, 1000)}, 0.5, 0.5, {}));
-  EXPECT_FALSE(learned({coin("a", 500, 1000), coin("b", 900, 1000)}, 0.5, 0.95, {}));    // ones everywhere do better
+  EXPECT_FALSE(
+      learned({coin("a", 500, 1000), coin("b", 900, 1000)}, 0.5, 0.95, {}));  // ones everywhere do better
   EXPECT_FALSE(learned({coin("a", 500, 1000), coin("b", 900, 1000)}, 0.95, 0.5, {}));
   EXPECT_TRUE(learned({coin("a", 1000, 1000)}, 0.5, 0.95, {}));
-  EXPECT_FALSE(learned({coin("a", 1000, 1000)}, 0.5, 0.995, {}));                        // within the margin of a constant
+  EXPECT_FALSE(learned({coin("a", 1000, 1000)}, 0.5, 0.995, {}));  // within the margin of a constant
 }
 
-TEST(Learned, SurelyBeyondChanceIsNotEnough) {   // a twentieth of the way from 0.1 to perfect is 0.145
+TEST(Learned, SurelyBeyondChanceIsNotEnough) {  // a twentieth of the way from 0.1 to perfect is 0.145
   EXPECT_FALSE(learned({coin("counts", 1400, 10'000), coin("guesses", 1000, 10'000)}, 0.1, 0.1, {}));
   EXPECT_TRUE(learned({coin("begins", 1600, 10'000), coin("guesses", 1000, 10'000)}, 0.1, 0.1, {}));
 }
 
-TEST(Learned, ManyMethodsGetNoExtraLuck) {   // 0.56 +- 0.031 on its own; with ten methods +- 0.044; 0.525 counts
+TEST(Learned,
+     ManyMethodsGetNoExtraLuck) {  // 0.56 +- 0.031 on its own; with ten methods +- 0.044; 0.525 counts
   std::vector<Method> many(10, coin("chance", 500, 1000));
   many[3] = coin("lucky", 560, 1000);
   EXPECT_TRUE(learned({many[3]}, 0.5, 0.5, {}));
@@ -172,7 +186,8 @@ TEST(Verdict, AllPairsAreCorrectedTogether) {
   const Method same = method("same", {0.55}, 0.20728904939721252);
   const auto pairs = compare_all({reference, zero, same}, {});
   ASSERT_EQ(pairs.size(), 3u);
-  EXPECT_EQ(pairs[0].first + " " + pairs[0].second + ", " + pairs[1].second + ", " + pairs[2].first, "reference zero, same, zero");
+  EXPECT_EQ(pairs[0].first + " " + pairs[0].second + ", " + pairs[1].second + ", " + pairs[2].first,
+            "reference zero, same, zero");
   EXPECT_NEAR(std::exp(pairs[0].holm_ln_p), 3 * 0.0182645668643366, 1e-10);
   EXPECT_EQ(pairs[0].outcome, Outcome::undecided);
   EXPECT_EQ(pairs[1].outcome, Outcome::tied);

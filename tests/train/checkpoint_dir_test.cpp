@@ -21,7 +21,9 @@ namespace fs = std::filesystem;
 using testing::internal::CaptureStderr;
 using testing::internal::GetCapturedStderr;
 
-std::string weights_of(int64_t step, size_t size) { return std::string(size, char('a' + step % 26)) + std::to_string(step); }
+std::string weights_of(int64_t step, size_t size) {
+  return std::string(size, char('a' + step % 26)) + std::to_string(step);
+}
 
 void save(const fs::path& root, int64_t step, size_t size = 1000) {
   write_checkpoint(root, step, [&](CheckpointFiles& files) {
@@ -50,7 +52,8 @@ std::vector<std::string> names_in(const fs::path& root) {
 }
 
 // Runs `work` in a process of its own and gives its exit status; one that was killed gives 128 + the signal.
-template <class Work> int in_child(const Work& work) {
+template <class Work>
+int in_child(const Work& work) {
   const pid_t child = ::fork();
   if (child == 0) {
     work();
@@ -73,7 +76,8 @@ TEST(CheckpointDir, LayoutIsWhatTheDocumentsSay) {
   EXPECT_EQ(newest(root), -1);
   save(root, 1000);
   EXPECT_EQ(names_in(root), std::vector<std::string>{"0000001000"});
-  EXPECT_EQ(names_in(root / "0000001000"), (std::vector<std::string>{"COMPLETE", "MANIFEST.json", "model.safetensors", "train_state.json"}));
+  EXPECT_EQ(names_in(root / "0000001000"),
+            (std::vector<std::string>{"COMPLETE", "MANIFEST.json", "model.safetensors", "train_state.json"}));
   const Json manifest = Json::parse(read_file(root / "0000001000/MANIFEST.json"));
   EXPECT_EQ(manifest["files"][1]["file"], "train_state.json");
   EXPECT_EQ(manifest["files"][1]["bytes"], 14);
@@ -100,7 +104,8 @@ TEST(CheckpointDir, KilledAtEveryCallItStillHasASoundCheckpoint) {
       const int64_t step = newest(root.path());
       EXPECT_TRUE(step == 2 || step == 3) << "killed at call " << call << ", newest is " << step;
       for (const Checkpoint& each : list_checkpoints(root.path()))
-        EXPECT_EQ(checkpoint_problem(each.folder, Verify::kHashes), std::nullopt) << "killed at call " << call;
+        EXPECT_EQ(checkpoint_problem(each.folder, Verify::kHashes), std::nullopt)
+            << "killed at call " << call;
       clean_checkpoints(root.path());
       save(root.path(), 3);
       retain_checkpoints(root.path(), 1);
@@ -112,7 +117,8 @@ TEST(CheckpointDir, KilledAtEveryCallItStillHasASoundCheckpoint) {
 }
 
 TEST(CheckpointDir, AFailingDiskIsAnErrorAndLosesNothing) {
-  const std::map<int, std::string> disks = {{ENOSPC, "no space left"}, {EROFS, "read-only"}, {EACCES, "permission denied"}, {EIO, "error"}};
+  const std::map<int, std::string> disks = {
+      {ENOSPC, "no space left"}, {EROFS, "read-only"}, {EACCES, "permission denied"}, {EIO, "error"}};
   for (const auto& [code, reason] : disks) {
     for (int call = 1;; ++call) {
       const Scratch root;
@@ -135,7 +141,8 @@ TEST(CheckpointDir, KilledAtRandomMoments) {
   const Scratch root;
   const auto began = std::chrono::steady_clock::now();
   save(root.path(), 0, 300'000);
-  const auto once = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - began).count();
+  const auto once =
+      std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - began).count();
   std::mt19937 random(7);
   int64_t last = 0;
   for (int round = 0; round < 20; ++round) {
@@ -161,18 +168,23 @@ TEST(CheckpointDir, DamageIsNoticedAndPassedOverLoudly) {
   struct Case {
     std::string says;
     std::function<void(const fs::path&)> harm;
-    Verify enough;                                 // the least that notices
+    Verify enough;  // the least that notices
   };
   const std::vector<Case> cases = {
-      {"model.safetensors has 500 bytes, not 1007", [](const fs::path& f) { fs::resize_file(f / "model.safetensors", 500); }, Verify::kSizes},
-      {"sha256 differs", [](const fs::path& f) { damage(f / "model.safetensors", 700, '\0'); }, Verify::kHashes},
+      {"model.safetensors has 500 bytes, not 1007",
+       [](const fs::path& f) { fs::resize_file(f / "model.safetensors", 500); }, Verify::kSizes},
+      {"sha256 differs", [](const fs::path& f) { damage(f / "model.safetensors", 700, '\0'); },
+       Verify::kHashes},
       {"no such file", [](const fs::path& f) { fs::remove(f / "train_state.json"); }, Verify::kSizes},
       {"no such file", [](const fs::path& f) { fs::remove(f / "MANIFEST.json"); }, Verify::kSizes},
       {"not JSON", [](const fs::path& f) { fs::resize_file(f / "MANIFEST.json", 40); }, Verify::kSizes},
-      {"not a list of files", [](const fs::path& f) { write_file(f / "MANIFEST.json", "{\"files\": [1]}"); }, Verify::kSizes},
-      {"outside the folder", [](const fs::path& f) {
+      {"not a list of files", [](const fs::path& f) { write_file(f / "MANIFEST.json", "{\"files\": [1]}"); },
+       Verify::kSizes},
+      {"outside the folder",
+       [](const fs::path& f) {
          write_file(f / "MANIFEST.json", R"({"files": [{"file": "../x", "bytes": 1, "sha256": ""}]})");
-       }, Verify::kSizes},
+       },
+       Verify::kSizes},
   };
   for (const Case& each : cases) {
     const Scratch root;
@@ -239,7 +251,8 @@ TEST(CheckpointDir, TheSameBytesStayAndOthersReplaceThem) {
 
 TEST(CheckpointDir, RealFullAndReadOnlyDisks) {
   const Scratch disk;
-  if (::mount("tmpfs", disk.path().c_str(), "tmpfs", 0, "size=64k") != 0) GTEST_SKIP() << "mounting a small disk is not allowed here";
+  if (::mount("tmpfs", disk.path().c_str(), "tmpfs", 0, "size=64k") != 0)
+    GTEST_SKIP() << "mounting a small disk is not allowed here";
   save(disk.path(), 1);
   expect_contains(error_of([&] { save(disk.path(), 2, 1 << 20); }), "no space left on the disk");
   EXPECT_EQ(newest(disk.path()), 1);

@@ -12,15 +12,21 @@ TEST(Metrics, WritesLinesInOrder) {
   const Scratch run;
   MetricsLog log(run / "metrics.jsonl", std::nullopt);
   log.write({{"global_step", 1}, {"loss/out", 2.5}, {"created_at", "2030-01-01T00:00:00Z"}});
-  EXPECT_EQ(read_file(run / "metrics.jsonl"), "{\"global_step\":1,\"loss/out\":2.5,\"created_at\":\"2030-01-01T00:00:00Z\"}\n");
+  EXPECT_EQ(read_file(run / "metrics.jsonl"),
+            "{\"global_step\":1,\"loss/out\":2.5,\"created_at\":\"2030-01-01T00:00:00Z\"}\n");
 }
 
 TEST(Metrics, NonFiniteValuesAreNull) {
   const Scratch run;
   MetricsLog log(run / "metrics.jsonl", std::nullopt);
-  log.write({{"global_step", 1}, {"loss/out", std::nan("")}, {"optim/grad_norm", -INFINITY}, {"optim/lr", 0.5}});
+  log.write(
+      {{"global_step", 1}, {"loss/out", std::nan("")}, {"optim/grad_norm", -INFINITY}, {"optim/lr", 0.5}});
   const Json line = parse_json(read_file(run / "metrics.jsonl"), "metrics");
-  EXPECT_EQ(line, Json({{"global_step", 1}, {"loss/out", nullptr}, {"optim/grad_norm", nullptr}, {"optim/lr", 0.5}, {"nonfinite", true}}));
+  EXPECT_EQ(line, Json({{"global_step", 1},
+                        {"loss/out", nullptr},
+                        {"optim/grad_norm", nullptr},
+                        {"optim/lr", 0.5},
+                        {"nonfinite", true}}));
 }
 
 TEST(Metrics, ResumeCutsBackToTheCheckpoint) {
@@ -36,7 +42,8 @@ TEST(Metrics, ResumeCutsBackToTheCheckpoint) {
   EXPECT_EQ(resumed(kept + "{\"global_step\":3}\n{\"global_step\":4}\n", 2), kept + nine);
   EXPECT_EQ(resumed(kept + "{\"global_step\":3}\n{\"global_s", 2), kept + nine);
   EXPECT_EQ(resumed(kept + "{\"global_step\":2", 2), kept + nine);
-  EXPECT_EQ(resumed(kept + "{\"global_step\":2}", 2), kept + nine);      // whole but for its end of line: the next line would join it
+  EXPECT_EQ(resumed(kept + "{\"global_step\":2}", 2),
+            kept + nine);  // whole but for its end of line: the next line would join it
   EXPECT_EQ(resumed(kept + std::string("\0\0\0\n", 4), 2), kept + nine);
   EXPECT_EQ(resumed(kept, 0), "{\"note\":\"no step\"}\n" + nine);
   EXPECT_EQ(resumed("", 5), nine);

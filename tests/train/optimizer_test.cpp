@@ -38,19 +38,22 @@ TEST(AdamW, TakesTheStepOfItsFormula) {
   OptimConfig config;
   config.clip = 0.5;
   AdamW optimizer(model.weights(), model.plan(), config);
-  optimizer.set_rate(0.25);                      // exact in float32
+  optimizer.set_rate(0.25);  // exact in float32
   model.loss(reversing().train->at(0)).backward();
   double square = 0;
   for (const Tensor& leaf : model.weights().leaves()) square += leaf.grad().square().sum().item<double>();
   const double scale = std::min(1.0, 0.5 / (std::sqrt(square) + 1e-6));
   std::vector<Tensor> before, gradient;
-  for (const Tensor& leaf : model.weights().leaves()) before.push_back(leaf.detach().clone()), gradient.push_back(leaf.grad().clone());
+  for (const Tensor& leaf : model.weights().leaves())
+    before.push_back(leaf.detach().clone()), gradient.push_back(leaf.grad().clone());
   optimizer.step(at::ones({1}, at::kDouble));
   for (size_t i = 0; i < before.size(); ++i) {
     const at::NoGradGuard no_grad;
-    const Tensor g = gradient[i] * scale, moved = g / (g.abs() + config.epsilon);        // both moments are fresh, their corrections cancel
+    const Tensor g = gradient[i] * scale,
+                 moved = g / (g.abs() + config.epsilon);  // both moments are fresh, their corrections cancel
     const double decay = model.plan().weights[i].decay ? 1 - 0.25 * config.weight_decay : 1;
-    const double difference = (model.weights().leaves()[i] - (before[i] * decay - 0.25 * moved)).abs().max().item<double>();
+    const double difference =
+        (model.weights().leaves()[i] - (before[i] * decay - 0.25 * moved)).abs().max().item<double>();
     EXPECT_LT(difference, 1e-9) << model.plan().weights[i].parts[0].name;
   }
   EXPECT_LT(scale, 1) << "clipping was not exercised";

@@ -1,7 +1,7 @@
 #include "train/trainer.h"
 
-#include <ATen/TensorOperators.h>
 #include <ATen/CPUGeneratorImpl.h>
+#include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/constant_pad_nd.h>
@@ -27,7 +27,7 @@ namespace darope {
 namespace {
 
 struct Outcome {
-  std::string model, optimizer;          // bytes of the checkpoint
+  std::string model, optimizer;  // bytes of the checkpoint
   std::vector<double> losses, rates, tokens;
 };
 
@@ -68,7 +68,9 @@ Outcome train_in_two(const DecoderConfig& model_config, const TrainConfig& confi
     Decoder model(model_config, at::kCPU);
     watch_signals();
     try {
-      train(model, *reversing().train, config, folder.path(), {.on_step = [&](int64_t done) { if (done == stop) std::raise(SIGTERM); }});
+      train(model, *reversing().train, config, folder.path(), {.on_step = [&](int64_t done) {
+              if (done == stop) std::raise(SIGTERM);
+            }});
       ADD_FAILURE() << "the signal was not heard";
     } catch (const Error& e) {
       EXPECT_EQ(e.code(), kPreempted);
@@ -81,7 +83,9 @@ Outcome train_in_two(const DecoderConfig& model_config, const TrainConfig& confi
   return outcome_of(folder.path());
 }
 
-TEST(Trainer, TwoRunsAreBitEqual) { expect_same(train_whole(small("darope"), twenty_steps()), train_whole(small("darope"), twenty_steps())); }
+TEST(Trainer, TwoRunsAreBitEqual) {
+  expect_same(train_whole(small("darope"), twenty_steps()), train_whole(small("darope"), twenty_steps()));
+}
 
 TEST(Trainer, AResumedRunEqualsAnUndisturbedOne) {
   TrainConfig config = twenty_steps();
@@ -139,12 +143,17 @@ TEST(Trainer, KeepsTheWeightsBeforeALossThatIsNotFinite) {
   const Dataset data = reversing();
   const Scratch poisoned, stopped;
   Decoder model(small("darope"), at::kCPU), other(small("darope"), at::kCPU);
-  config.logging.freq = 5;                       // noticed two steps late
+  config.logging.freq = 5;  // noticed two steps late
   const TrainReport report = train(model, Poisoned(*data.train, 7), config, poisoned.path());
   EXPECT_TRUE(report.diverged);
   EXPECT_EQ(report.steps, 7);
   watch_signals();
-  EXPECT_THROW(train(other, *data.train, config, stopped.path(), {.on_step = [](int64_t done) { if (done == 7) std::raise(SIGTERM); }}), Error);
+  EXPECT_THROW(train(other, *data.train, config, stopped.path(),
+                     {.on_step =
+                          [](int64_t done) {
+                            if (done == 7) std::raise(SIGTERM);
+                          }}),
+               Error);
   watch_signals();
   EXPECT_TRUE(outcome_of(poisoned.path()).model == outcome_of(stopped.path()).model);
   EXPECT_TRUE(outcome_of(poisoned.path()).optimizer == outcome_of(stopped.path()).optimizer);
@@ -161,7 +170,10 @@ class Places final : public TrainStream {
       examples.push_back(at::randint(256, {1, 25}, generator, at::kLong));
     }
     const Tensor tokens = at::cat(examples);
-    return {tokens.narrow(1, 0, 24).contiguous(), {}, tokens.narrow(1, 1, 24).reshape({-1}), at::ones({size_ * 24})};
+    return {tokens.narrow(1, 0, 24).contiguous(),
+            {},
+            tokens.narrow(1, 1, 24).reshape({-1}),
+            at::ones({size_ * 24})};
   }
   int64_t tokens(int64_t) const override { return size_ * 24; }
 
@@ -172,18 +184,22 @@ class Places final : public TrainStream {
 // Adam hardly sees the size of a gradient; with so large an epsilon it is plain descent, which does.
 TEST(Trainer, AccumulatesAsOneLargerBatch) {
   TrainConfig config = twenty_steps();
-  config.optim.clip = 0, config.optim.beta1 = 0, config.optim.beta2 = 0, config.optim.epsilon = 1e3, config.optim.lr = 100, config.optim.weight_decay = 0;
+  config.optim.clip = 0, config.optim.beta1 = 0, config.optim.beta2 = 0, config.optim.epsilon = 1e3,
+  config.optim.lr = 100, config.optim.weight_decay = 0;
   const Scratch a, b;
-  Decoder one(small("rope"), at::kCPU, at::kDouble), two(small("rope"), at::kCPU, at::kDouble), start(small("rope"), at::kCPU, at::kDouble);
+  Decoder one(small("rope"), at::kCPU, at::kDouble), two(small("rope"), at::kCPU, at::kDouble),
+      start(small("rope"), at::kCPU, at::kDouble);
   train(one, Places(8), config, a.path());
   config.grad_acc_steps = 2;
   train(two, Places(4), config, b.path());
-  const Tensor moved = one.weights().flat() - start.weights().flat(), apart = two.weights().flat() - one.weights().flat();
+  const Tensor moved = one.weights().flat() - start.weights().flat(),
+               apart = two.weights().flat() - one.weights().flat();
   EXPECT_GT(moved.abs().max().item<double>(), 1e-3);
   EXPECT_LT(apart.abs().max().item<double>(), 1e-6 * moved.abs().max().item<double>());
 }
 
-// Losses of validation as a test wants them: lower at each call but for `signal_at`, where a signal comes instead.
+// Losses of validation as a test wants them: lower at each call but for `signal_at`, where a signal comes
+// instead.
 struct Validation {
   int calls = 0, signal_at = -1;
   double operator()() {
@@ -212,8 +228,8 @@ TEST(Trainer, ValidatesTheStepAtWhichItWasStoppedHoweverOften) {
     Validation validation{.signal_at = signal_at};
     train(model, *data.train, config, folder.path(), {.validate = std::ref(validation)});
   };
-  EXPECT_THROW(life(1), Error);              // in the validation of step 8
-  EXPECT_THROW(life(1), Error);              // and again
+  EXPECT_THROW(life(1), Error);  // in the validation of step 8
+  EXPECT_THROW(life(1), Error);  // and again
   life(-1);
   EXPECT_EQ(validated(folder.path()), (std::vector<int64_t>{8, 16, 20}));
   watch_signals();
@@ -224,7 +240,8 @@ TEST(Trainer, BestWeightsOfALifeThatLeftNoCheckpointGo) {
   config.validation.every = 5;
   const Scratch folder;
   make_directories(folder / "best");
-  write_checkpoint(folder / "best", 18, [](CheckpointFiles& files) { files.write("model.safetensors", "of another life"); });
+  write_checkpoint(folder / "best", 18,
+                   [](CheckpointFiles& files) { files.write("model.safetensors", "of another life"); });
   Decoder model(small("darope"), at::kCPU);
   train(model, *reversing().train, config, folder.path(), {.validate = Validation{}});
   const std::vector<Checkpoint> best = list_checkpoints(folder / "best");
@@ -294,9 +311,12 @@ class Padded final : public TrainStream {
     const int64_t width = batch.tokens.size(1);
     const Tensor row = batch.rows.div(width, "floor");
     batch.rows = row * 128 + (batch.rows - row * width);
-    const auto to_width = [](const Tensor& x, int64_t all) { return at::constant_pad_nd(x, {0, all - x.size(-1)}); };
+    const auto to_width = [](const Tensor& x, int64_t all) {
+      return at::constant_pad_nd(x, {0, all - x.size(-1)});
+    };
     const int64_t scored = inner_.at(19).rows.numel();
-    return {to_width(batch.tokens, 128), to_width(batch.rows, scored), to_width(batch.targets, scored), to_width(batch.weight, scored)};
+    return {to_width(batch.tokens, 128), to_width(batch.rows, scored), to_width(batch.targets, scored),
+            to_width(batch.weight, scored)};
   }
   int64_t tokens(int64_t) const override { return 4 * 128; }
 
@@ -335,13 +355,19 @@ TEST(Trainer, ResumesWhileBatchesWiden) {
   Decoder one(shape, at::kCPU), two(shape, at::kCPU), three(shape, at::kCPU);
   train(one, *data.train, config, whole.path());
   watch_signals();
-  EXPECT_THROW(train(two, *data.train, config, parts.path(), {.on_step = [](int64_t done) { if (done == 9) std::raise(SIGTERM); }}), Error);
+  EXPECT_THROW(train(two, *data.train, config, parts.path(),
+                     {.on_step =
+                          [](int64_t done) {
+                            if (done == 9) std::raise(SIGTERM);
+                          }}),
+               Error);
   watch_signals();
   train(three, *data.train, config, parts.path());
   expect_same(outcome_of(parts.path()), outcome_of(whole.path()));
 }
 
-// The first 20 losses of each encoding as they were when the file was made. DAROPE_WRITE_GOLDEN=1 makes it anew.
+// The first 20 losses of each encoding as they were when the file was made. DAROPE_WRITE_GOLDEN=1 makes it
+// anew.
 TEST(Trainer, LossCurvesStayAsTheyWere) {
   const std::filesystem::path file = "tests/golden/loss_curves.json";
   const bool write = std::getenv("DAROPE_WRITE_GOLDEN") != nullptr;
@@ -352,7 +378,8 @@ TEST(Trainer, LossCurvesStayAsTheyWere) {
     fresh[encoding] = losses;
     if (write) continue;
     ASSERT_EQ(losses.size(), golden.at(encoding).size());
-    for (size_t i = 0; i < losses.size(); ++i) EXPECT_NEAR(losses[i], golden.at(encoding)[i].get<double>(), 1e-4) << encoding << " at step " << i + 1;
+    for (size_t i = 0; i < losses.size(); ++i)
+      EXPECT_NEAR(losses[i], golden.at(encoding)[i].get<double>(), 1e-4) << encoding << " at step " << i + 1;
   }
   if (write) write_file(file, fresh.dump() + "\n");
 }

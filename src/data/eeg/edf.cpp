@@ -43,10 +43,12 @@ std::string EdfFile::field(int64_t offset, int64_t width) const {
 double EdfFile::number(int64_t offset, int64_t width, std::string_view what) const {
   const std::string text = field(offset, width);
   double value = 0;
-  if (!read_number(text, value)) fail(offset, fmt::format("{} should be a number, not {}", what, shown(text)));
+  if (!read_number(text, value))
+    fail(offset, fmt::format("{} should be a number, not {}", what, shown(text)));
   return value;
 }
-int64_t EdfFile::integer(int64_t offset, int64_t width, std::string_view what, int64_t least, int64_t most) const {
+int64_t EdfFile::integer(int64_t offset, int64_t width, std::string_view what, int64_t least,
+                         int64_t most) const {
   const double value = number(offset, width, what);
   if (value != std::floor(value) || value < double(least) || value > double(most))
     fail(offset, fmt::format("{} should be a whole number from {} to {}, not {}", what, least, most, value));
@@ -56,17 +58,21 @@ int64_t EdfFile::integer(int64_t offset, int64_t width, std::string_view what, i
 void EdfFile::read_header() {
   const int64_t size = int64_t(bytes_.size());
   if (std::to_integer<int>(bytes_[0]) == 0xFF) fail(0, "this is a BDF file; EDF alone is read");
-  if (size < kFixedHeader) fail(size, fmt::format("the file ends within its header of {} bytes", kFixedHeader));
-  if (field(0, 8) != "0") fail(0, fmt::format("an EDF file begins with '0' and seven blanks, not {}", shown(field(0, 8))));
+  if (size < kFixedHeader)
+    fail(size, fmt::format("the file ends within its header of {} bytes", kFixedHeader));
+  if (field(0, 8) != "0")
+    fail(0, fmt::format("an EDF file begins with '0' and seven blanks, not {}", shown(field(0, 8))));
   patient_ = field(8, 80);
   start_ = field(168, 8) + " " + field(176, 8);
-  if (field(192, 44).starts_with("EDF+D")) fail(192, "EDF+D, a recording with gaps; export it as EDF+C, without them");
+  if (field(192, 44).starts_with("EDF+D"))
+    fail(192, "EDF+D, a recording with gaps; export it as EDF+C, without them");
   const int64_t count = integer(252, 4, "the number of signals", 1, 9999);
   header_bytes_ = integer(184, 8, "the header's size", 0, 99999999);
   if (header_bytes_ != kFixedHeader + count * kSignalHeader)
-    fail(184, fmt::format("a header of {} bytes does not hold {} signals, which take {}", header_bytes_, count,
-                          kFixedHeader + count * kSignalHeader));
-  if (size < header_bytes_) fail(size, fmt::format("the file ends within its header of {} bytes", header_bytes_));
+    fail(184, fmt::format("a header of {} bytes does not hold {} signals, which take {}", header_bytes_,
+                          count, kFixedHeader + count * kSignalHeader));
+  if (size < header_bytes_)
+    fail(size, fmt::format("the file ends within its header of {} bytes", header_bytes_));
   records_ = integer(236, 8, "the number of records", -1, 99999999);
   record_seconds_ = number(244, 8, "the seconds of a record");
   if (record_seconds_ < 0) fail(244, fmt::format("a record lasts {} seconds", record_seconds_));
@@ -81,14 +87,16 @@ void EdfFile::read_signals(int64_t count) {
     signal.samples = integer(at(216, 8), 8, "the number of samples in a record", 0, 99999999);
     signal.offset = record_bytes_;
     record_bytes_ += 2 * signal.samples;
-    if (!signal.is_annotations()) {                // theirs are only fillers
+    if (!signal.is_annotations()) {  // theirs are only fillers
       signal.physical_min = number(at(104, 8), 8, "the physical minimum");
       signal.physical_max = number(at(112, 8), 8, "the physical maximum");
       signal.digital_min = int(integer(at(120, 8), 8, "the digital minimum", INT16_MIN, INT16_MAX));
       signal.digital_max = int(integer(at(128, 8), 8, "the digital maximum", INT16_MIN, INT16_MAX));
       if (signal.digital_max <= signal.digital_min)
-        fail(at(128, 8), fmt::format("the digital maximum {} is not above the minimum {}", signal.digital_max, signal.digital_min));
-      if (signal.physical_max == signal.physical_min) fail(at(112, 8), "the physical maximum equals the minimum");
+        fail(at(128, 8), fmt::format("the digital maximum {} is not above the minimum {}", signal.digital_max,
+                                     signal.digital_min));
+      if (signal.physical_max == signal.physical_min)
+        fail(at(112, 8), "the physical maximum equals the minimum");
     }
     signals_.push_back(std::move(signal));
   }
@@ -97,10 +105,12 @@ void EdfFile::read_signals(int64_t count) {
 void EdfFile::check_size() {
   const int64_t data = int64_t(bytes_.size()) - header_bytes_;
   if (record_bytes_ == 0) fail(kFixedHeader, "the records hold no sample");
-  if (records_ < 0) records_ = data / record_bytes_;       // a recorder that was never stopped
+  if (records_ < 0)
+    records_ = data / record_bytes_;  // a recorder that was never stopped
   else if (data != records_ * record_bytes_)
-    fail(int64_t(bytes_.size()), fmt::format("the file should end at byte {}: it promises {} records of {} bytes",
-                                             header_bytes_ + records_ * record_bytes_, records_, record_bytes_));
+    fail(int64_t(bytes_.size()),
+         fmt::format("the file should end at byte {}: it promises {} records of {} bytes",
+                     header_bytes_ + records_ * record_bytes_, records_, record_bytes_));
   if (records_ == 0) fail(236, "the file has no record");
 }
 
@@ -122,7 +132,8 @@ std::vector<int16_t> EdfFile::samples(const EdfSignal& signal) const {
   std::vector<int16_t> out(size_t(records_ * signal.samples));
   const std::byte* from = bytes_.data() + header_bytes_ + signal.offset;
   for (int64_t record = 0; record < records_ && signal.samples > 0; ++record)
-    std::memcpy(out.data() + record * signal.samples, from + record * record_bytes_, size_t(2 * signal.samples));
+    std::memcpy(out.data() + record * signal.samples, from + record * record_bytes_,
+                size_t(2 * signal.samples));
   return out;
 }
 
@@ -132,12 +143,14 @@ std::vector<EdfAnnotation> EdfFile::annotations() const {
     for (const EdfSignal& signal : signals_) {
       if (!signal.is_annotations()) continue;
       const int64_t offset = header_bytes_ + record * record_bytes_ + signal.offset;
-      parse_annotations({reinterpret_cast<const char*>(bytes_.data()) + offset, size_t(2 * signal.samples)}, offset, out);
+      parse_annotations({reinterpret_cast<const char*>(bytes_.data()) + offset, size_t(2 * signal.samples)},
+                        offset, out);
     }
   return out;
 }
 
-// Time-stamped annotation lists: +onset [0x15 duration] 0x14 text 0x14 ... text 0x14 0x00; zeros fill the rest.
+// Time-stamped annotation lists: +onset [0x15 duration] 0x14 text 0x14 ... text 0x14 0x00; zeros fill the
+// rest.
 void parse_annotations(std::string_view bytes, int64_t offset, std::vector<EdfAnnotation>& out) {
   const char* begin = bytes.data();
   const auto refuse = [&](const std::string& what) { fail(offset + (bytes.data() - begin), what); };

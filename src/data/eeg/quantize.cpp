@@ -27,7 +27,9 @@ Rank place_of(int64_t total, double p) {
   return {below, std::min(below + 1, total - 1), at - double(below)};
 }
 // As NumPy interpolates: from the nearer end, so that both ends are hit exactly.
-double between(double a, double b, double share) { return share < 0.5 ? a + (b - a) * share : b - (b - a) * (1 - share); }
+double between(double a, double b, double share) {
+  return share < 0.5 ? a + (b - a) * share : b - (b - a) * (1 - share);
+}
 
 double quantile(const SampleCounts& samples, double p) {
   const Rank place = place_of(samples.total, p);
@@ -42,10 +44,11 @@ double quantile(const SampleCounts& samples, double p) {
 // All samples of all recordings, rising: equal ones of a recording together.
 class Merge {
  public:
-  explicit Merge(const std::vector<Recording>& recordings) : recordings_(recordings), next_(recordings.size(), 0) {
+  explicit Merge(const std::vector<Recording>& recordings)
+      : recordings_(recordings), next_(recordings.size(), 0) {
     for (size_t i = 0; i < recordings.size(); ++i) push(i);
   }
-  double value_at(int64_t rank) {                  // of ranks that never fall
+  double value_at(int64_t rank) {  // of ranks that never fall
     while (rank >= seen_) {
       const auto [value, recording] = heads_.top();
       heads_.pop();
@@ -59,7 +62,8 @@ class Merge {
  private:
   void push(size_t recording) {
     const auto& [counts, scale] = recordings_[recording];
-    if (next_[recording] < counts.values.size()) heads_.push({scale(counts.values[next_[recording]]), recording});
+    if (next_[recording] < counts.values.size())
+      heads_.push({scale(counts.values[next_[recording]]), recording});
   }
 
   using Head = std::pair<double, size_t>;
@@ -89,7 +93,9 @@ double Scale::operator()(int sample) const { return std::clamp((sample - median)
 Scale scale_of(const SampleCounts& counts) {
   if (counts.total == 0) throw Error("no sample is left");
   const double first = quantile(counts, 0.25), third = quantile(counts, 0.75);
-  if (first == third) throw Error(fmt::format("half of its {} samples are {}: a flat signal has no scale", counts.total, first));
+  if (first == third)
+    throw Error(
+        fmt::format("half of its {} samples are {}: a flat signal has no scale", counts.total, first));
   return {quantile(counts, 0.5), third - first};
 }
 
@@ -98,7 +104,7 @@ Boundaries find_boundaries(const std::vector<Recording>& recordings) {
   for (const Recording& each : recordings) total += each.counts.total;
   if (total == 0) throw Error("no sample to find quantiles of");
   std::array<Rank, kLevels - 1> places;
-  std::map<int64_t, double> value;                 // by rank, in the order of ranks
+  std::map<int64_t, double> value;  // by rank, in the order of ranks
   for (size_t k = 0; k < places.size(); ++k) {
     places[k] = place_of(total, double(k + 1) / kLevels);
     value[places[k].below] = value[places[k].above] = 0;
@@ -106,14 +112,17 @@ Boundaries find_boundaries(const std::vector<Recording>& recordings) {
   Merge merge(recordings);
   for (auto& [rank, x] : value) x = merge.value_at(rank);
   Boundaries out{};
-  for (size_t k = 0; k < out.size(); ++k) out[k] = between(value[places[k].below], value[places[k].above], places[k].share);
+  for (size_t k = 0; k < out.size(); ++k)
+    out[k] = between(value[places[k].below], value[places[k].above], places[k].share);
   return out;
 }
 
-std::vector<uint8_t> quantize(std::span<const int16_t> samples, const Scale& scale, const Boundaries& boundaries) {
+std::vector<uint8_t> quantize(std::span<const int16_t> samples, const Scale& scale,
+                              const Boundaries& boundaries) {
   std::vector<uint8_t> level(kDigitalValues);
   for (size_t i = 0; i < level.size(); ++i)
-    level[i] = uint8_t(std::upper_bound(boundaries.begin(), boundaries.end(), scale(int(i) + INT16_MIN)) - boundaries.begin());
+    level[i] = uint8_t(std::upper_bound(boundaries.begin(), boundaries.end(), scale(int(i) + INT16_MIN)) -
+                       boundaries.begin());
   std::vector<uint8_t> out(samples.size());
   for (size_t i = 0; i < samples.size(); ++i) out[i] = level[size_t(samples[i] - INT16_MIN)];
   return out;

@@ -14,13 +14,14 @@ struct SampleCounts {
 };
 SampleCounts count_samples(std::span<const int16_t> samples);
 
-// A recording's own scale: x = (sample - median) / interquartile range, clipped to [-20, 20]. The digital values serve as they are,
-// since a gain and an offset would cancel; the quartiles are NumPy's (linear interpolation), which makes them exact.
+// A recording's own scale: x = (sample - median) / interquartile range, clipped to [-20, 20]. The digital
+// values serve as they are, since a gain and an offset would cancel; the quartiles are NumPy's (linear
+// interpolation), which makes them exact.
 struct Scale {
   double median, iqr;
   double operator()(int sample) const;
 };
-Scale scale_of(const SampleCounts& counts);       // an Error where the quartiles coincide
+Scale scale_of(const SampleCounts& counts);  // an Error where the quartiles coincide
 
 struct Recording {
   SampleCounts counts;
@@ -31,10 +32,11 @@ struct Recording {
 inline constexpr int64_t kLevels = 256;
 using Boundaries = std::array<double, kLevels - 1>;
 
-// The quantiles 1/256 ... 255/256 of all samples of all recordings, as NumPy's default method gives them, without ever laying the
-// samples side by side. Equal boundaries leave tokens that never occur.
+// The quantiles 1/256 ... 255/256 of all samples of all recordings, as NumPy's default method gives them,
+// without ever laying the samples side by side. Equal boundaries leave tokens that never occur.
 Boundaries find_boundaries(const std::vector<Recording>& recordings);
 
-std::vector<uint8_t> quantize(std::span<const int16_t> samples, const Scale& scale, const Boundaries& boundaries);
+std::vector<uint8_t> quantize(std::span<const int16_t> samples, const Scale& scale,
+                              const Boundaries& boundaries);
 
 }  // namespace darope

@@ -36,7 +36,8 @@ bool is_plain(std::string_view line) {
   return others == (line.ends_with('\n') ? 1 : 0);
 }
 
-// Text in pieces to records and bases. Nothing is kept but the line of a header, so a chromosome on one line costs no memory.
+// Text in pieces to records and bases. Nothing is kept but the line of a header, so a chromosome on one line
+// costs no memory.
 class FastaParser {
  public:
   FastaParser(const FastaLimits& limits, const FastaReader& reader) : limits_(limits), reader_(reader) {}
@@ -47,8 +48,10 @@ class FastaParser {
       const size_t end = text.find('\n');
       line_start_ = end != std::string_view::npos;
       const std::string_view part = text.substr(0, line_start_ ? end + 1 : text.size());
-      if (in_header_) add_header(part);
-      else add_bases(part);
+      if (in_header_)
+        add_header(part);
+      else
+        add_bases(part);
       place_ += int64_t(part.size());
       text.remove_prefix(part.size());
     }
@@ -83,15 +86,18 @@ class FastaParser {
       wrong |= meaning == kWrong;
     }
     if (wrong) {
-      const auto culprit = std::find_if(part.begin(), part.end(), [](char c) { return kMeaning[static_cast<unsigned char>(c)] == kWrong; });
-      throw BadInput(shown({&*culprit, 1}) + " is no base; a sequence has A C G T N and the other IUPAC letters",
-                     place_ + (culprit - part.begin()));
+      const auto culprit = std::find_if(
+          part.begin(), part.end(), [](char c) { return kMeaning[static_cast<unsigned char>(c)] == kWrong; });
+      throw BadInput(
+          shown({&*culprit, 1}) + " is no base; a sequence has A C G T N and the other IUPAC letters",
+          place_ + (culprit - part.begin()));
     }
     hand_on({clean_.data(), kept});
   }
   void hand_on(std::string_view bases) const {
     if (bases.empty()) return;
-    if (records_ == 0) throw BadInput("bases before the first '>'; a FASTA file begins with '>' and a name", place_);
+    if (records_ == 0)
+      throw BadInput("bases before the first '>'; a FASTA file begins with '>' and a name", place_);
     reader_.bases(bases);
   }
 
@@ -107,18 +113,24 @@ class FastaParser {
 
 // htslib unpacks; it is asked for no more than one piece at a time.
 void read_fasta(const std::filesystem::path& path, const FastaLimits& limits, const FastaReader& reader) {
-  hts_set_log_level(HTS_LOG_OFF);                  // errors are ours to word
+  hts_set_log_level(HTS_LOG_OFF);  // errors are ours to word
   // An absolute path, for htslib takes names such as http:... for more than files.
-  const std::unique_ptr<BGZF, decltype(&bgzf_close)> file(bgzf_open(std::filesystem::absolute(path).c_str(), "r"), bgzf_close);
+  const std::unique_ptr<BGZF, decltype(&bgzf_close)> file(
+      bgzf_open(std::filesystem::absolute(path).c_str(), "r"), bgzf_close);
   const int64_t packed_bytes = size_of_file(path);
   if (!file) throw BadInput("it begins as gzip and goes on as something else", 0);
   FastaParser parser(limits, reader);
   std::vector<char> piece(kPiece);
   for (ssize_t got; (got = bgzf_read(file.get(), piece.data(), piece.size())) != 0;) {
-    if (got < 0) throw BadInput(fmt::format("cut short or damaged: it unpacks to {} bytes and no further", parser.place()), parser.place());
+    if (got < 0)
+      throw BadInput(
+          fmt::format("cut short or damaged: it unpacks to {} bytes and no further", parser.place()),
+          parser.place());
     parser.add({piece.data(), size_t(got)});
     if (parser.place() > limits.ratio_from && parser.place() / limits.ratio > packed_bytes)
-      throw BadInput(fmt::format("it unpacks to more than {} times its size, which a genome does not", limits.ratio), parser.place());
+      throw BadInput(
+          fmt::format("it unpacks to more than {} times its size, which a genome does not", limits.ratio),
+          parser.place());
   }
   parser.finish();
 }

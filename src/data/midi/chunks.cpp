@@ -10,7 +10,7 @@ constexpr int64_t kBeatsPerBar = 4, kOverlapBars = 2;
 constexpr double kLeast = double(kContext) / 4;
 
 struct Stretch {
-  int64_t begin, end;                          // ticks
+  int64_t begin, end;  // ticks
 };
 
 int64_t end_of(const MidiFile& piece) {
@@ -19,7 +19,8 @@ int64_t end_of(const MidiFile& piece) {
   return end;
 }
 
-// How many notes begin in each bar. Bars run while they begin before the last onset; the last one reaches to the piece's end.
+// How many notes begin in each bar. Bars run while they begin before the last onset; the last one reaches to
+// the piece's end.
 std::vector<int64_t> notes_by_bar(const MidiFile& piece, int64_t bar) {
   const int64_t last = piece.notes.back().time, end = end_of(piece);
   std::vector<int64_t> out(size_t(std::max<int64_t>(1, (last + bar - 1) / bar)), 0);
@@ -34,7 +35,7 @@ std::vector<Stretch> stretches(const MidiFile& piece, double tokens_per_note) {
   const std::vector<int64_t> notes = notes_by_bar(piece, ticks);
   const int64_t bars = int64_t(notes.size());
   std::vector<Stretch> out;
-  int64_t start = 0, inside = 0;               // notes from the bar `start` on
+  int64_t start = 0, inside = 0;  // notes from the bar `start` on
   for (int64_t bar = 0; bar < bars; ++bar) {
     inside += notes[size_t(bar)];
     if (double(inside) * tokens_per_note <= double(kContext) || bar + 1 == bars) continue;
@@ -49,7 +50,8 @@ std::vector<Stretch> stretches(const MidiFile& piece, double tokens_per_note) {
   return out;
 }
 
-// The notes that begin in the stretch, with all of their lengths, and the tempo it begins with; times count from its beginning.
+// The notes that begin in the stretch, with all of their lengths, and the tempo it begins with; times count
+// from its beginning.
 std::vector<uint16_t> tokens_of(const MidiFile& piece, Stretch stretch) {
   const auto begins_before = [](const auto& event, int64_t time) { return event.time < time; };
   const auto first = std::lower_bound(piece.notes.begin(), piece.notes.end(), stretch.begin, begins_before);
@@ -68,7 +70,8 @@ std::vector<uint16_t> tokens_of(const MidiFile& piece, Stretch stretch) {
 }  // namespace
 
 double tokens_per_note(const MidiFile& piece) {
-  return double(tokenize(piece.ticks_per_quarter, piece.notes, piece.tempos).size()) / double(piece.notes.size());
+  return double(tokenize(piece.ticks_per_quarter, piece.notes, piece.tempos).size()) /
+         double(piece.notes.size());
 }
 
 std::vector<std::vector<uint16_t>> sequences(const MidiFile& piece, double tokens_per_note) {
@@ -79,9 +82,11 @@ std::vector<std::vector<uint16_t>> sequences(const MidiFile& piece, double token
     if (tokens.empty()) continue;
     if (i == 0) tokens.insert(tokens.begin(), kBegin);
     const bool last = i + 1 == parts.size();
-    const size_t room = size_t(kContext) - (last ? 1 : 0);         // kept for EOS, even where the cut takes it
-    if (tokens.size() > room) tokens.resize(room);
-    else if (last) tokens.push_back(kEnd);
+    const size_t room = size_t(kContext) - (last ? 1 : 0);  // kept for EOS, even where the cut takes it
+    if (tokens.size() > room)
+      tokens.resize(room);
+    else if (last)
+      tokens.push_back(kEnd);
     out.push_back(std::move(tokens));
   }
   return out;

@@ -8,9 +8,10 @@ inline constexpr int64_t kContext = 2048;
 // Tokens that a note costs in this piece, on average. A piece has at least one note.
 double tokens_per_note(const MidiFile& piece);
 
-// A piece cut at bars into sequences of at most kContext tokens, each beginning two bars before the last one's end. Where a bar
-// ends is estimated at `tokens_per_note`, the mean over a whole collection, so a sequence may have to be cut short. The first
-// begins with BOS, the last ends with EOS unless it was cut. A rest that is estimated at less than a quarter of kContext is dropped.
+// A piece cut at bars into sequences of at most kContext tokens, each beginning two bars before the last
+// one's end. Where a bar ends is estimated at `tokens_per_note`, the mean over a whole collection, so a
+// sequence may have to be cut short. The first begins with BOS, the last ends with EOS unless it was cut. A
+// rest that is estimated at less than a quarter of kContext is dropped.
 std::vector<std::vector<uint16_t>> sequences(const MidiFile& piece, double tokens_per_note);
 
 }  // namespace darope::remi

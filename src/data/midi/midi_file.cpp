@@ -11,7 +11,8 @@
 namespace darope {
 namespace {
 
-constexpr int64_t kMostBars = 1 << 16;         // over a day of 4/4 at any tempo people play; beyond it a length is an attack
+constexpr int64_t kMostBars =
+    1 << 16;  // over a day of 4/4 at any tempo people play; beyond it a length is an attack
 
 // The bytes between two places of a file, from front to back.
 class Bytes {
@@ -39,7 +40,7 @@ class Bytes {
     for (int i = 0; i < bytes; ++i) out = out << 8 | byte();
     return out;
   }
-  uint32_t variable_length() {                 // seven bits a byte, at most four bytes
+  uint32_t variable_length() {  // seven bits a byte, at most four bytes
     uint32_t out = 0;
     for (int i = 0; i < 4; ++i) {
       const uint8_t next = byte();
@@ -49,7 +50,8 @@ class Bytes {
     fail("a variable-length number has more than four bytes");
   }
   Bytes take(uint32_t count, const char* what) {
-    if (count > left()) fail(fmt::format("{} of {} bytes reaches beyond the {} that follow", what, count, left()));
+    if (count > left())
+      fail(fmt::format("{} of {} bytes reaches beyond the {} that follow", what, count, left()));
     const Bytes out(file_, at_, at_ + count);
     at_ += count;
     return out;
@@ -64,14 +66,18 @@ class Bytes {
 // Notes that sound: for each channel and pitch a queue, linked through the notes themselves.
 class OpenNotes {
  public:
-  explicit OpenNotes(std::vector<Note>& notes) : notes_(notes), first_(int64_t(notes.size())) { heads_.fill(kNone); }
+  explicit OpenNotes(std::vector<Note>& notes) : notes_(notes), first_(int64_t(notes.size())) {
+    heads_.fill(kNone);
+  }
   void open(int channel, Note note) {
     const int64_t index = int64_t(notes_.size());
     notes_.push_back(note);
     next_.push_back(kNone);
     const size_t key = size_t(channel) * 128 + note.pitch;
-    if (heads_[key] == kNone) heads_[key] = index;
-    else next_[size_t(tails_[key] - first_)] = index;
+    if (heads_[key] == kNone)
+      heads_[key] = index;
+    else
+      next_[size_t(tails_[key] - first_)] = index;
     tails_[key] = index;
   }
   void close(int channel, uint8_t pitch, int64_t time) {
@@ -86,9 +92,9 @@ class OpenNotes {
   static constexpr int64_t kNone = -1;
 
   std::vector<Note>& notes_;
-  int64_t first_;                              // of this track
+  int64_t first_;  // of this track
   std::array<int64_t, 16 * 128> heads_, tails_;
-  std::vector<int64_t> next_;                  // beside the track's notes
+  std::vector<int64_t> next_;  // beside the track's notes
 };
 
 class TrackReader {
@@ -98,20 +104,26 @@ class TrackReader {
   void read() {
     while (!ended_ && track_.left() > 0) {
       time_ += track_.variable_length();
-      if (time_ / (4 * out_.ticks_per_quarter) >= kMostBars) track_.fail(fmt::format("it lasts more than {} bars", kMostBars));
+      if (time_ / (4 * out_.ticks_per_quarter) >= kMostBars)
+        track_.fail(fmt::format("it lasts more than {} bars", kMostBars));
       read_event();
     }
   }
 
  private:
   void read_event() {
-    if (track_.peek() & 0x80) status_ = track_.byte();
-    else if (status_ == 0) track_.fail("an event has no status byte, and none came before it");
+    if (track_.peek() & 0x80)
+      status_ = track_.byte();
+    else if (status_ == 0)
+      track_.fail("an event has no status byte, and none came before it");
     if (status_ < 0xF0) return read_channel_event();
-    if (status_ == 0xFF) read_meta_event();
-    else if (status_ == 0xF0 || status_ == 0xF7) track_.take(track_.variable_length(), "a system exclusive event");
-    else track_.fail(fmt::format("status {:#04x} is not allowed in a file", status_));
-    status_ = 0;                               // these end a running status
+    if (status_ == 0xFF)
+      read_meta_event();
+    else if (status_ == 0xF0 || status_ == 0xF7)
+      track_.take(track_.variable_length(), "a system exclusive event");
+    else
+      track_.fail(fmt::format("status {:#04x} is not allowed in a file", status_));
+    status_ = 0;  // these end a running status
   }
 
   void read_channel_event() {
@@ -119,8 +131,10 @@ class TrackReader {
     const uint8_t first = track_.data_byte();
     if (kind == 0xC0 || kind == 0xD0) return;  // program, pressure of a channel: one data byte
     const uint8_t second = track_.data_byte();
-    if (kind == 0x90 && second > 0) open_.open(channel, {time_, -1, first, second, channel == 9});
-    else if (kind == 0x80 || kind == 0x90) open_.close(channel, first, time_);
+    if (kind == 0x90 && second > 0)
+      open_.open(channel, {time_, -1, first, second, channel == 9});
+    else if (kind == 0x80 || kind == 0x90)
+      open_.close(channel, first, time_);
   }
 
   void read_meta_event() {
@@ -148,8 +162,10 @@ MidiFile parse_midi(std::span<const std::byte> bytes) {
   const uint32_t length = file.big_endian(4);
   if (length < 6) file.fail(fmt::format("its header has {} bytes; 6 are needed", length));
   Bytes header = file.take(length, "a header");
-  const uint32_t format = header.big_endian(2), tracks = header.big_endian(2), division = header.big_endian(2);
-  if (format > 1) throw BadInput(fmt::format("it is of format {}; formats 0 and 1 hold one piece", format), 8);
+  const uint32_t format = header.big_endian(2), tracks = header.big_endian(2),
+                 division = header.big_endian(2);
+  if (format > 1)
+    throw BadInput(fmt::format("it is of format {}; formats 0 and 1 hold one piece", format), 8);
   if (division == 0) throw BadInput("its division is 0: a quarter note should have at least one tick", 12);
   if (division & 0x8000) throw BadInput("its time is in SMPTE frames, which have no beats", 12);
 
@@ -165,8 +181,10 @@ MidiFile parse_midi(std::span<const std::byte> bytes) {
     ++track;
   }
   out.unclosed = int64_t(std::erase_if(out.notes, [](const Note& note) { return note.duration < 0; }));
-  std::stable_sort(out.notes.begin(), out.notes.end(), [](const Note& a, const Note& b) { return a.time < b.time; });
-  std::stable_sort(out.tempos.begin(), out.tempos.end(), [](const Tempo& a, const Tempo& b) { return a.time < b.time; });
+  std::stable_sort(out.notes.begin(), out.notes.end(),
+                   [](const Note& a, const Note& b) { return a.time < b.time; });
+  std::stable_sort(out.tempos.begin(), out.tempos.end(),
+                   [](const Tempo& a, const Tempo& b) { return a.time < b.time; });
   return out;
 }
 

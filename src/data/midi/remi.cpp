@@ -10,7 +10,7 @@
 namespace darope::remi {
 namespace {
 
-constexpr int64_t kPositionsPerBeat = 8, kBarTicks = 32;             // ticks of our own grid; a bar has four beats
+constexpr int64_t kPositionsPerBeat = 8, kBarTicks = 32;  // ticks of our own grid; a bar has four beats
 constexpr int64_t kHalfBeat = kPositionsPerBeat / 2;
 constexpr size_t kMostInChord = 5, kLookAhead = 10;
 constexpr int kLowestDrum = 27, kHighestDrum = 87;
@@ -22,17 +22,27 @@ struct Chord {
   size_t size;
 };
 constexpr std::array<Chord, 14> kChords = {{
-    {"min", {0, 3, 7}, 3}, {"maj", {0, 4, 7}, 3}, {"dim", {0, 3, 6}, 3}, {"aug", {0, 4, 8}, 3}, {"sus2", {0, 2, 7}, 3},
+    {"min", {0, 3, 7}, 3},
+    {"maj", {0, 4, 7}, 3},
+    {"dim", {0, 3, 6}, 3},
+    {"aug", {0, 4, 8}, 3},
+    {"sus2", {0, 2, 7}, 3},
     {"sus4", {0, 5, 7}, 3},
-    {"7dom", {0, 4, 7, 10}, 4}, {"7min", {0, 3, 7, 10}, 4}, {"7maj", {0, 4, 7, 11}, 4}, {"7halfdim", {0, 3, 6, 10}, 4},
-    {"7dim", {0, 3, 6, 9}, 4}, {"7aug", {0, 4, 8, 11}, 4}, {"9maj", {0, 4, 7, 10, 14}, 5}, {"9min", {0, 4, 7, 10, 13}, 5},
+    {"7dom", {0, 4, 7, 10}, 4},
+    {"7min", {0, 3, 7, 10}, 4},
+    {"7maj", {0, 4, 7, 11}, 4},
+    {"7halfdim", {0, 3, 6, 10}, 4},
+    {"7dim", {0, 3, 6, 9}, 4},
+    {"7aug", {0, 4, 8, 11}, 4},
+    {"9maj", {0, 4, 7, 10, 14}, 5},
+    {"9min", {0, 4, 7, 10, 13}, 5},
 }};
 
 // The grids. An entry's place is its token's place behind the first of its kind.
 struct Grids {
   std::array<int64_t, 32> velocities;
   std::array<double, 32> tempos;
-  std::array<int64_t, 64> durations;                                 // ticks: 1 to 31, then every second up to 96
+  std::array<int64_t, 64> durations;  // ticks: 1 to 31, then every second up to 96
   std::array<uint8_t, 128> velocity_of;
   std::array<uint8_t, 97> duration_of;
   int64_t default_tempo;
@@ -48,7 +58,8 @@ struct Grids {
     default_tempo = nearest(tempos, 120.0);
   }
   // Of two that are equally near the larger.
-  template <class T, size_t N> static int64_t nearest(const std::array<T, N>& grid, T value) {
+  template <class T, size_t N>
+  static int64_t nearest(const std::array<T, N>& grid, T value) {
     size_t best = 0;
     for (size_t i = 1; i < N; ++i)
       if (std::abs(grid[i] - value) <= std::abs(grid[best] - value)) best = i;
@@ -67,24 +78,27 @@ const Grids kGrids;
 
 struct GridNote {
   int64_t time, duration;
-  uint8_t pitch, velocity, duration_token;                           // these two as places in their grids
+  uint8_t pitch, velocity, duration_token;  // these two as places in their grids
   bool percussion;
   int64_t end() const { return time + duration; }
 };
 
-// The product of doubles that MidiTok's reader rounds: an exact fraction would round some halves the other way.
+// The product of doubles that MidiTok's reader rounds: an exact fraction would round some halves the other
+// way.
 int64_t to_grid(int64_t ticks, double scale) { return int64_t(std::floor(double(ticks) * scale + 0.5)); }
 
 std::vector<GridNote> resample(double scale, std::span<const Note> notes) {
   std::vector<GridNote> out;
   out.reserve(notes.size());
   for (const Note& note : notes) {
-    const auto [lowest, highest] = note.percussion ? std::pair(kLowestDrum, kHighestDrum) : std::pair(kLowestPitch, kHighestPitch);
+    const auto [lowest, highest] =
+        note.percussion ? std::pair(kLowestDrum, kHighestDrum) : std::pair(kLowestPitch, kHighestPitch);
     if (note.pitch < lowest || note.pitch > highest) continue;
-    const int64_t duration = std::clamp<int64_t>(to_grid(note.duration, scale), 1, int64_t(kGrids.duration_of.size()) - 1);
+    const int64_t duration =
+        std::clamp<int64_t>(to_grid(note.duration, scale), 1, int64_t(kGrids.duration_of.size()) - 1);
     const uint8_t token = kGrids.duration_of[size_t(duration)];
-    out.push_back({to_grid(note.time, scale), kGrids.durations[token], note.pitch, kGrids.velocity_of[note.velocity], token,
-                   note.percussion});
+    out.push_back({to_grid(note.time, scale), kGrids.durations[token], note.pitch,
+                   kGrids.velocity_of[note.velocity], token, note.percussion});
   }
   return out;
 }
@@ -99,10 +113,13 @@ std::vector<Event> tempo_events(double scale, std::span<const Tempo> tempos) {
   std::vector<Event> out;
   for (const Tempo& tempo : tempos) {
     const Event event{to_grid(tempo.time, scale), uint16_t(kTempo + kGrids.tempo_of(tempo.microseconds))};
-    if (!out.empty() && out.back().time == event.time) out.back() = event;
-    else out.push_back(event);
+    if (!out.empty() && out.back().time == event.time)
+      out.back() = event;
+    else
+      out.push_back(event);
   }
-  if (out.empty() || out.front().time != 0) out.insert(out.begin(), {0, uint16_t(kTempo + kGrids.default_tempo)});
+  if (out.empty() || out.front().time != 0)
+    out.insert(out.begin(), {0, uint16_t(kTempo + kGrids.default_tempo)});
   return out;
 }
 
@@ -117,7 +134,8 @@ const Chord* find_chord(std::span<const GridNote> notes) {
   return nullptr;
 }
 
-// Notes that begin within a tick of each other and end within half a beat may be a chord; of short notes, those that begin together.
+// Notes that begin within a tick of each other and end within half a beat may be a chord; of short notes,
+// those that begin together.
 std::vector<Event> chord_events(std::span<const GridNote> notes) {
   std::vector<Event> out;
   int64_t handled = -1;
@@ -129,13 +147,18 @@ std::vector<Event> chord_events(std::span<const GridNote> notes) {
     }
     const std::span<const GridNote> ahead = notes.subspan(at, std::min(kLookAhead, notes.size() - at));
     const auto begin_by = [&](int64_t time) {
-      return size_t(std::find_if(ahead.begin(), ahead.end(), [&](const GridNote& note) { return note.time > time; }) - ahead.begin());
+      return size_t(
+          std::find_if(ahead.begin(), ahead.end(), [&](const GridNote& note) { return note.time > time; }) -
+          ahead.begin());
     };
     size_t size = begin_by(first.time + 1);
-    const auto ends_apart = [&](const GridNote& note) { return std::abs(note.end() - first.end()) > kHalfBeat; };
+    const auto ends_apart = [&](const GridNote& note) {
+      return std::abs(note.end() - first.end()) > kHalfBeat;
+    };
     if (std::none_of(ahead.begin(), ahead.begin() + ptrdiff_t(size), ends_apart)) {
       if (first.duration <= kHalfBeat) size = begin_by(first.time);
-      if (const Chord* chord = find_chord(ahead.first(size))) out.push_back({first.time, uint16_t(kChord + (chord - kChords.data()))});
+      if (const Chord* chord = find_chord(ahead.first(size)))
+        out.push_back({first.time, uint16_t(kChord + (chord - kChords.data()))});
       handled = ahead[size - 1].time;
     }
     at += size;
@@ -159,7 +182,8 @@ class Writer {
   }
   void put(const GridNote& note) {
     move_to(note.time);
-    tokens_.push_back(uint16_t(note.percussion ? kDrum + note.pitch - kLowestDrum : kPitch + note.pitch - kLowestPitch));
+    tokens_.push_back(
+        uint16_t(note.percussion ? kDrum + note.pitch - kLowestDrum : kPitch + note.pitch - kLowestPitch));
     tokens_.push_back(uint16_t(kVelocity + note.velocity));
     tokens_.push_back(uint16_t(kDuration + note.duration_token));
   }
@@ -172,15 +196,17 @@ class Writer {
 
 }  // namespace
 
-std::vector<uint16_t> tokenize(int64_t ticks_per_quarter, std::span<const Note> notes, std::span<const Tempo> tempos) {
+std::vector<uint16_t> tokenize(int64_t ticks_per_quarter, std::span<const Note> notes,
+                               std::span<const Tempo> tempos) {
   const double scale = double(kPositionsPerBeat) / double(ticks_per_quarter);
   const std::vector<GridNote> grid = resample(scale, notes);
   std::vector<GridNote> pitched;
-  std::copy_if(grid.begin(), grid.end(), std::back_inserter(pitched), [](const GridNote& note) { return !note.percussion; });
+  std::copy_if(grid.begin(), grid.end(), std::back_inserter(pitched),
+               [](const GridNote& note) { return !note.percussion; });
   const std::vector<Event> chords = chord_events(pitched), changes = tempo_events(scale, tempos);
   auto chord = chords.begin(), change = changes.begin();
   Writer out(grid.size());
-  for (const GridNote& note : grid) {                                // at one time: tempo, chord, notes
+  for (const GridNote& note : grid) {  // at one time: tempo, chord, notes
     for (; change != changes.end() && change->time <= note.time; ++change) out.put(*change);
     for (; chord != chords.end() && chord->time <= note.time; ++chord) out.put(*chord);
     out.put(note);
@@ -190,11 +216,12 @@ std::vector<uint16_t> tokenize(int64_t ticks_per_quarter, std::span<const Note> 
 }
 
 std::string word(int64_t id) {
-  static constexpr std::array<const char*, 5> kSpecial = {"PAD_None", "BOS_None", "EOS_None", "MASK_None", "Bar_None"};
+  static constexpr std::array<const char*, 5> kSpecial = {"PAD_None", "BOS_None", "EOS_None", "MASK_None",
+                                                          "Bar_None"};
   if (id < kPitch) return kSpecial[size_t(id)];
   if (id < kVelocity) return fmt::format("Pitch_{}", id - kPitch + kLowestPitch);
   if (id < kDuration) return fmt::format("Velocity_{}", kGrids.velocities[size_t(id - kVelocity)]);
-  if (id < kPosition) {                                              // beats, parts of a beat, parts to the beat
+  if (id < kPosition) {  // beats, parts of a beat, parts to the beat
     const int64_t ticks = kGrids.durations[size_t(id - kDuration)], parts = ticks < 32 ? 8 : 4;
     return fmt::format("Duration_{}.{}.{}", ticks / 8, ticks % 8 * parts / 8, parts);
   }

@@ -19,7 +19,8 @@ class RollingHash {
     for (int64_t i = 1; i < Audit::kRun; ++i) highest_ *= kFactor;
   }
   // Calls `at(place, hash)` for the run that begins at each place of the sequence.
-  template <class At> void each_run(const Tokens& values, const At& at) const {
+  template <class At>
+  void each_run(const Tokens& values, const At& at) const {
     uint64_t hash = 0;
     for (size_t i = 0; i < values.size(); ++i) {
       if (i >= size_t(Audit::kRun)) hash -= term(values[i - size_t(Audit::kRun)]) * highest_;
@@ -34,7 +35,9 @@ class RollingHash {
   uint64_t highest_ = 1;
 };
 
-std::string bytes_of(const Tokens& values) { return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(int64_t)}; }
+std::string bytes_of(const Tokens& values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(int64_t)};
+}
 
 class Auditor {
  public:
@@ -87,11 +90,15 @@ class Auditor {
       throw_if_stopped();
       const Tokens values = data_[split].read(i);
       facts.values += int64_t(values.size());
-      for (const int64_t token : data_.kind.present ? data_.kind.present(values, nullptr) : values) used[size_t(token)] = true;
+      for (const int64_t token : data_.kind.present ? data_.kind.present(values, nullptr) : values)
+        used[size_t(token)] = true;
       const std::string hash = sha256(bytes_of(values));
       if (!own.insert(hash).second) ++facts.repeats;
       if (split != Split::train && train_.contains(hash)) ++facts.sequences_in_train;
-      if (split == Split::train) hash_.each_run(values, [&](int64_t, uint64_t run) { if (runs_.contains(run)) found_.insert(run); });
+      if (split == Split::train)
+        hash_.each_run(values, [&](int64_t, uint64_t run) {
+          if (runs_.contains(run)) found_.insert(run);
+        });
     }
     facts.distinct_values = std::count(used.begin(), used.end(), true);
     if (split == Split::train) train_ = std::move(own);
@@ -99,7 +106,8 @@ class Auditor {
 
   void look_up_runs() {
     for (const uint64_t run : found_)
-      for (const Split split : {Split::validation, Split::test}) out_.splits[size_t(split)].runs_in_train += runs_[run][size_t(split)];
+      for (const Split split : {Split::validation, Split::test})
+        out_.splits[size_t(split)].runs_in_train += runs_[run][size_t(split)];
   }
 
   PreparedData data_;

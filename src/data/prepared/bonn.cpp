@@ -18,7 +18,9 @@ std::vector<int16_t> read_segment(const std::filesystem::path& path) {
   const std::string text = read_file(path, 1 << 20);
   std::vector<int16_t> out;
   const char *at = text.data(), *end = at + text.size();
-  const auto skip_blanks = [&] { while (at != end && (*at == ' ' || *at == '\t' || *at == '\r' || *at == '\n')) ++at; };
+  const auto skip_blanks = [&] {
+    while (at != end && (*at == ' ' || *at == '\t' || *at == '\r' || *at == '\n')) ++at;
+  };
   for (skip_blanks(); at != end; skip_blanks()) {
     int16_t value = 0;
     const auto [after, problem] = std::from_chars(at, end, value);
@@ -34,7 +36,8 @@ std::vector<int16_t> read_segment(const std::filesystem::path& path) {
 
 }  // namespace
 
-// Five sets, told apart by the first letter of a file's name; of each, a tenth of the segments for validation and one for test.
+// Five sets, told apart by the first letter of a file's name; of each, a tenth of the segments for validation
+// and one for test.
 void prepare_bonn(const PrepareRequest& request, Preparation& out) {
   std::vector<RecordingSource> sources;
   for (const SourceFile& file : source_files(request.source, {".txt"})) {
@@ -43,9 +46,11 @@ void prepare_bonn(const PrepareRequest& request, Preparation& out) {
   }
   std::vector<CountedRecording> counted = count_recordings(sources, out);
   std::map<char, std::vector<CountedRecording*>> sets;
-  for (CountedRecording& each : counted) sets[std::filesystem::path(each.source.item).filename().string()[0]].push_back(&each);
+  for (CountedRecording& each : counted)
+    sets[std::filesystem::path(each.source.item).filename().string()[0]].push_back(&each);
   for (auto& [letter, set] : sets) {
-    if (set.size() < kFewestInSet) throw Error(fmt::format("set {} has {} segments: too few for three splits", letter, set.size()));
+    if (set.size() < kFewestInSet)
+      throw Error(fmt::format("set {} has {} segments: too few for three splits", letter, set.size()));
     Random random(request.seed, fmt::format("prepare/bonn/{}", letter));
     for (size_t left = set.size(); left > 1; --left) std::swap(set[left - 1], set[random.below(left)]);
     const size_t share = std::max<size_t>(1, set.size() / 10);

@@ -20,7 +20,7 @@ namespace {
 
 void prepare_edf(const PrepareRequest& request, Preparation& out) {
   std::vector<RecordingSource> sources;
-  double rate = 0;                                  // of the first file that can be read; the others must have the same
+  double rate = 0;  // of the first file that can be read; the others must have the same
   for (const SourceFile& file : source_files(request.source, {".edf"})) {
     if (request.channel.empty()) ask_for_channel(file);
     out.source_file(file.name, file.path);
@@ -30,7 +30,8 @@ void prepare_edf(const PrepareRequest& request, Preparation& out) {
                          const EdfSignal& signal = edf.signal(channel);
                          if (rate == 0) rate = edf.rate(signal);
                          if (edf.rate(signal) != rate)
-                           throw Error(fmt::format("{} samples a second; the files before it have {}", edf.rate(signal), rate));
+                           throw Error(fmt::format("{} samples a second; the files before it have {}",
+                                                   edf.rate(signal), rate));
                          return upright_samples(edf, signal);
                        }});
   }

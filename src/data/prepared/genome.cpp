@@ -15,14 +15,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Windows overlap by 50 bases and are long enough for 1000 tokens when up to 99 bases are dropped at the front in training.
+// Windows overlap by 50 bases and are long enough for 1000 tokens when up to 99 bases are dropped at the
+// front in training.
 constexpr int64_t kWindow = 6100, kStride = 6050, kTokens = 1000, kLargestShift = 99;
 constexpr size_t kLine = 80;
 
 int64_t windows_in(int64_t bases) { return bases < kWindow ? 0 : (bases - kWindow) / kStride + 1; }
 
-// The published dataset cuts a chromosome into chunks of 6000 with margins of 100 that neighbours share, and drops a last one that is not
-// whole. What remains is this much of the chromosome's front; we take each of its bases once.
+// The published dataset cuts a chromosome into chunks of 6000 with margins of 100 that neighbours share, and
+// drops a last one that is not whole. What remains is this much of the chromosome's front; we take each of
+// its bases once.
 int64_t published_bases(int64_t chromosome) {
   constexpr int64_t kChunk = 6000, kMargins = 200;
   return chromosome < kChunk + kMargins ? 0 : (chromosome - kMargins) / kChunk * kChunk + kMargins;
@@ -31,22 +33,26 @@ int64_t published_bases(int64_t chromosome) {
 struct Record {
   std::string description;
   int64_t place = 0, bases = 0;
-  std::optional<Split> split = {};                  // none: left out
+  std::optional<Split> split = {};  // none: left out
   std::string id() const { return description.substr(0, description.find(' ')); }
 };
 
-// What a file holds, before anything of it is written: a file that turns out damaged at its end has then left no trace.
+// What a file holds, before anything of it is written: a file that turns out damaged at its end has then left
+// no trace.
 std::vector<Record> scan(const fs::path& file) {
   std::vector<Record> out;
-  read_fasta(file, {}, {.record = [&](std::string_view description, int64_t place) {
-                          throw_if_stopped();
-                          out.push_back({std::string(description), place});
-                        },
-                        .bases = [&](std::string_view bases) { out.back().bases += int64_t(bases.size()); }});
+  read_fasta(file, {},
+             {.record =
+                  [&](std::string_view description, int64_t place) {
+                    throw_if_stopped();
+                    out.push_back({std::string(description), place});
+                  },
+              .bases = [&](std::string_view bases) { out.back().bases += int64_t(bases.size()); }});
   return out;
 }
 
-// Cuts the bases of one record after another into windows and adds them to the dataset; it holds one window at a time.
+// Cuts the bases of one record after another into windows and adds them to the dataset; it holds one window
+// at a time.
 class WindowWriter {
  public:
   explicit WindowWriter(Preparation& out) : out_(out) {}
@@ -81,11 +87,13 @@ class WindowWriter {
     ++written_[size_t(*split_)];
     --left_;
   }
-  void mark_n_free() {                              // as ranges, both ends included
+  void mark_n_free() {  // as ranges, both ends included
     auto& ranges = n_free_[size_t(*split_)];
     const int64_t index = written_[size_t(*split_)];
-    if (!ranges.empty() && ranges.back()[1] == index - 1) ranges.back()[1] = index;
-    else ranges.push_back({index, index});
+    if (!ranges.empty() && ranges.back()[1] == index - 1)
+      ranges.back()[1] = index;
+    else
+      ranges.push_back({index, index});
   }
 
   Preparation& out_;
@@ -104,7 +112,8 @@ struct File {
 
 std::vector<File> scan_all(const PrepareRequest& request, Preparation& out) {
   std::vector<File> files;
-  const std::vector<SourceFile> sources = source_files(request.source, {".fa", ".fasta", ".fna", ".fa.gz", ".fasta.gz", ".fna.gz", ".bgz"});
+  const std::vector<SourceFile> sources =
+      source_files(request.source, {".fa", ".fasta", ".fna", ".fa.gz", ".fasta.gz", ".fna.gz", ".bgz"});
   out.expect(2 * int64_t(sources.size()));
   for (const SourceFile& source : sources) {
     out.advance(source.name);
@@ -122,7 +131,8 @@ std::string item_of(const File& file, const Record& record) { return file.source
 bool is_usable(const File& file, const Record& record, Preparation& out) {
   if (windows_in(record.bases) > 0) return true;
   const std::string some = fmt::format("{} bases; a window has {}", record.bases, kWindow);
-  out.skip(item_of(file, record), BadInput(record.bases == 0 ? "a header without sequence" : some, record.place));
+  out.skip(item_of(file, record),
+           BadInput(record.bases == 0 ? "a header without sequence" : some, record.place));
   return false;
 }
 
@@ -131,13 +141,15 @@ void write_all(const std::vector<File>& files, Preparation& out) {
   for (const File& file : files) {
     out.advance(file.source.name);
     size_t next = 0;
-    read_fasta(file.source.path, {}, {.record = [&](std::string_view description, int64_t) {
-                                        if (next == file.records.size() || file.records[next].description != description)
-                                          throw Error(file.source.path.string() + " changed while it was read", kFailed);
-                                        writer.begin(item_of(file, file.records[next]), file.records[next]);
-                                        ++next;
-                                      },
-                                      .bases = [&](std::string_view bases) { writer.add(bases); }});
+    read_fasta(file.source.path, {},
+               {.record =
+                    [&](std::string_view description, int64_t) {
+                      if (next == file.records.size() || file.records[next].description != description)
+                        throw Error(file.source.path.string() + " changed while it was read", kFailed);
+                      writer.begin(item_of(file, file.records[next]), file.records[next]);
+                      ++next;
+                    },
+                .bases = [&](std::string_view bases) { writer.add(bases); }});
   }
   out.fact("window_bases", kWindow);
   out.fact("stride_bases", kStride);
@@ -147,9 +159,12 @@ void write_all(const std::vector<File>& files, Preparation& out) {
 
 // "NC_000022.11 Homo sapiens chromosome 22, GRCh38.p14 Primary Assembly": 21 is for validation, 22 for test.
 std::optional<Split> split_of_chromosome(std::string_view description) {
-  constexpr std::string_view kSpecies = " Homo sapiens chromosome ", kAssembly = ", GRCh38.p14 Primary Assembly";
+  constexpr std::string_view kSpecies = " Homo sapiens chromosome ",
+                             kAssembly = ", GRCh38.p14 Primary Assembly";
   const size_t species = description.find(kSpecies);
-  if (!description.starts_with("NC_") || species == std::string_view::npos || !description.ends_with(kAssembly)) return std::nullopt;
+  if (!description.starts_with("NC_") || species == std::string_view::npos ||
+      !description.ends_with(kAssembly))
+    return std::nullopt;
   const size_t begin = species + kSpecies.size();
   const std::string_view name = description.substr(begin, description.size() - kAssembly.size() - begin);
   return name == "21" ? Split::validation : name == "22" ? Split::test : Split::train;
@@ -157,7 +172,8 @@ std::optional<Split> split_of_chromosome(std::string_view description) {
 
 std::optional<Split> split_of_name(const std::string& name) {
   const std::string stem = fs::path(name).filename().string();
-  for (const auto& [prefix, split] : {std::pair{"train", Split::train}, {"valid", Split::validation}, {"test", Split::test}})
+  for (const auto& [prefix, split] :
+       {std::pair{"train", Split::train}, {"valid", Split::validation}, {"test", Split::test}})
     if (stem.starts_with(prefix)) return split;
   return std::nullopt;
 }
@@ -170,16 +186,22 @@ void prepare_genome(const PrepareRequest& request, Preparation& out) {
   for (File& file : files)
     for (Record& record : file.records) {
       const std::optional<Split> split = split_of_chromosome(record.description);
-      if (!split) ++others, bases += record.bases;
-      else if (is_usable(file, record, out)) record.split = split, record.bases = published_bases(record.bases);
+      if (!split)
+        ++others, bases += record.bases;
+      else if (is_usable(file, record, out))
+        record.split = split, record.bases = published_bases(record.bases);
     }
-  out.fact("left_out", {{"records", others}, {"bases", bases}, {"why", "not a chromosome of GRCh38.p14's primary assembly"}});
+  out.fact(
+      "left_out",
+      {{"records", others}, {"bases", bases}, {"why", "not a chromosome of GRCh38.p14's primary assembly"}});
   write_all(files, out);
 }
 
 void prepare_fasta(const PrepareRequest& request, Preparation& out) {
   std::vector<File> files = scan_all(request, out);
-  const bool named = std::any_of(files.begin(), files.end(), [](const File& file) { return split_of_name(file.source.name).has_value(); });
+  const bool named = std::any_of(files.begin(), files.end(), [](const File& file) {
+    return split_of_name(file.source.name).has_value();
+  });
   std::vector<Record*> all;
   for (File& file : files)
     for (Record& record : file.records) {
@@ -207,7 +229,8 @@ Tokens present_bases(Tokens stored, Random* random) {
 std::string show_bases(std::span<const int64_t> stored) {
   const std::string bases(stored.begin(), stored.end());
   std::string out;
-  for (size_t i = 0; i < bases.size(); i += kLine) out += fmt::format("{:>6}  {}\n", i, bases.substr(i, kLine));
+  for (size_t i = 0; i < bases.size(); i += kLine)
+    out += fmt::format("{:>6}  {}\n", i, bases.substr(i, kLine));
   return out;
 }
 

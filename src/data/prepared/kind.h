@@ -15,21 +15,21 @@ using Tokens = std::vector<int64_t>;
 
 struct PrepareRequest {
   std::filesystem::path source, out;
-  uint64_t seed = 0;                                          // of the split, where the publisher gives none
-  std::string channel = {};                                   // of signals, by its label
+  uint64_t seed = 0;         // of the split, where the publisher gives none
+  std::string channel = {};  // of signals, by its label
 };
 
 // A kind of dataset: a file of its name, and a line in kinds.cpp.
 struct Kind {
-  std::string_view name, source;                              // what SOURCE should be
+  std::string_view name, source;  // what SOURCE should be
   int64_t vocabulary;
   void (*prepare)(const PrepareRequest& request, Preparation& out);
-  std::string (*show)(std::span<const int64_t> stored);       // a sequence for people, lines with their ends
-  // What a model reads of a stored sequence. Null: the values as they are stored. `random` is null in validation and test,
-  // else the stream of this one presentation, from which an augmentation is drawn.
+  std::string (*show)(std::span<const int64_t> stored);  // a sequence for people, lines with their ends
+  // What a model reads of a stored sequence. Null: the values as they are stored. `random` is null in
+  // validation and test, else the stream of this one presentation, from which an augmentation is drawn.
   Tokens (*present)(Tokens stored, Random* random) = nullptr;
-  int64_t stored_values = 0;                                  // 0: the vocabulary
-  bool windows = false;                                       // sequences are long: models read windows of them
+  int64_t stored_values = 0;  // 0: the vocabulary
+  bool windows = false;       // sequences are long: models read windows of them
 };
 
 const std::vector<Kind>& all_kinds();

@@ -11,7 +11,8 @@ namespace {
 
 constexpr const char* kTable = "maestro-v3.0.0.csv";
 
-// The fields of the next line of a CSV text, which may be quoted and then hold commas, line ends and doubled quotes.
+// The fields of the next line of a CSV text, which may be quoted and then hold commas, line ends and doubled
+// quotes.
 std::vector<std::string> next_row(std::string_view& text) {
   std::vector<std::string> row(1);
   bool quoted = false;
@@ -19,8 +20,10 @@ std::vector<std::string> next_row(std::string_view& text) {
   for (; i < text.size() && (quoted || text[i] != '\n'); ++i) {
     if (text[i] == '"') {
       const bool doubled = quoted && text.substr(i + 1, 1) == "\"";
-      if (doubled) row.back() += text[++i];
-      else quoted = !quoted;
+      if (doubled)
+        row.back() += text[++i];
+      else
+        quoted = !quoted;
     } else if (text[i] == ',' && !quoted) {
       row.emplace_back();
     } else if (text[i] != '\r') {
@@ -37,7 +40,8 @@ std::vector<std::string> listed_files(std::string_view text, const std::string& 
   std::vector<std::string> out;
   while (!text.empty()) {
     const std::vector<std::string> row = next_row(text);
-    if (row.size() <= column) throw Error(fmt::format("{} should have a column midi_filename, filled in every row", where));
+    if (row.size() <= column)
+      throw Error(fmt::format("{} should have a column midi_filename, filled in every row", where));
     out.push_back(row[column]);
   }
   std::sort(out.begin(), out.end());
@@ -46,7 +50,8 @@ std::vector<std::string> listed_files(std::string_view text, const std::string& 
 
 }  // namespace
 
-// The performances of the publisher's table; its own split is not the paper's, which is drawn over all of them.
+// The performances of the publisher's table; its own split is not the paper's, which is drawn over all of
+// them.
 void prepare_maestro(const PrepareRequest& request, Preparation& out) {
   const std::filesystem::path table = request.source / kTable;
   const std::string text = read_file(table);

@@ -12,14 +12,16 @@ namespace {
 
 using Ordered = nlohmann::ordered_json;
 
-Ordered json_of(const FileFacts& file) { return {{"name", file.name}, {"bytes", file.bytes}, {"sha256", file.sha256}}; }
+Ordered json_of(const FileFacts& file) {
+  return {{"name", file.name}, {"bytes", file.bytes}, {"sha256", file.sha256}};
+}
 
 Ordered json_of(const SplitFacts& split) {
   Ordered files = Ordered::array(), items = Ordered::array();
   for (const FileFacts& file : split.files) files.push_back(json_of(file));
   for (const Item& item : split.items) items.push_back(Ordered::array({item.id, item.sequences}));
-  return {{"sequences", split.sequences}, {"values", split.values}, {"shortest", split.shortest}, {"longest", split.longest},
-          {"files", files}, {"items", items}};
+  return {{"sequences", split.sequences}, {"values", split.values}, {"shortest", split.shortest},
+          {"longest", split.longest},     {"files", files},         {"items", items}};
 }
 
 // A value of a JSON object that someone else may have edited.
@@ -36,7 +38,8 @@ class Reader {
     return json_.get<std::string>();
   }
   int64_t count(int64_t least = 0) const {
-    if (!json_.is_number_integer() || json_ < least || json_ > INT64_MAX) fail(fmt::format("an integer of at least {}", least));
+    if (!json_.is_number_integer() || json_ < least || json_ > INT64_MAX)
+      fail(fmt::format("an integer of at least {}", least));
     return json_.get<int64_t>();
   }
   Ordered object() const {
@@ -44,7 +47,8 @@ class Reader {
     return Ordered::parse(json_.dump());
   }
   bool null() const { return json_.is_null(); }
-  template <class Each> void list(const Each& each) const {
+  template <class Each>
+  void list(const Each& each) const {
     if (!json_.is_array()) fail("a list");
     for (size_t i = 0; i < json_.size(); ++i) each(Reader(json_[i], fmt::format("{}[{}]", where_, i)));
   }
@@ -52,18 +56,26 @@ class Reader {
     if (!json_.is_array() || i >= json_.size()) fail(fmt::format("a list of more than {}", i));
     return {json_[i], fmt::format("{}[{}]", where_, i)};
   }
-  [[noreturn]] void fail(const std::string& wanted) const { throw Error(fmt::format("{} should be {}", where_, wanted)); }
+  [[noreturn]] void fail(const std::string& wanted) const {
+    throw Error(fmt::format("{} should be {}", where_, wanted));
+  }
 
  private:
   const Json& json_;
   std::string where_;
 };
 
-FileFacts read_file_facts(const Reader& json) { return {json.at("name").text(), json.at("bytes").count(), json.at("sha256").text()}; }
+FileFacts read_file_facts(const Reader& json) {
+  return {json.at("name").text(), json.at("bytes").count(), json.at("sha256").text()};
+}
 
 SplitFacts read_split(const Reader& json) {
-  SplitFacts out{.sequences = json.at("sequences").count(1), .values = json.at("values").count(1), .shortest = json.at("shortest").count(),
-                 .longest = json.at("longest").count(), .files = {}, .items = {}};
+  SplitFacts out{.sequences = json.at("sequences").count(1),
+                 .values = json.at("values").count(1),
+                 .shortest = json.at("shortest").count(),
+                 .longest = json.at("longest").count(),
+                 .files = {},
+                 .items = {}};
   for (size_t i = 0; i < out.files.size(); ++i) out.files[i] = read_file_facts(json.at("files")[i]);
   json.at("items").list([&](const Reader& item) { out.items.push_back({item[0].text(), item[1].count(1)}); });
   return out;
@@ -79,29 +91,47 @@ Split find_split(std::string_view name) {
 
 std::string to_json(const Manifest& manifest) {
   Ordered splits, sources = Ordered::array(), skipped = Ordered::array();
-  for (const std::string_view name : kSplitNames) splits[std::string(name)] = json_of(manifest[find_split(name)]);
+  for (const std::string_view name : kSplitNames)
+    splits[std::string(name)] = json_of(manifest[find_split(name)]);
   for (const FileFacts& file : manifest.sources) sources.push_back(json_of(file));
   for (const Skipped& each : manifest.skipped)
-    skipped.push_back({{"name", each.name}, {"reason", each.reason}, {"offset", each.offset ? Ordered(*each.offset) : Ordered(nullptr)}});
-  const Ordered json{{"format", Manifest::kFormat}, {"kind", manifest.kind}, {"vocabulary", manifest.vocabulary},
-                     {"stored_values", manifest.stored_values}, {"options", manifest.options}, {"facts", manifest.facts},
-                     {"splits", splits}, {"skipped", skipped}, {"sources", sources}};
-  return json.dump(1, ' ', false, Ordered::error_handler_t::replace) + "\n";       // a file's name need not be UTF-8
+    skipped.push_back({{"name", each.name},
+                       {"reason", each.reason},
+                       {"offset", each.offset ? Ordered(*each.offset) : Ordered(nullptr)}});
+  const Ordered json{{"format", Manifest::kFormat},
+                     {"kind", manifest.kind},
+                     {"vocabulary", manifest.vocabulary},
+                     {"stored_values", manifest.stored_values},
+                     {"options", manifest.options},
+                     {"facts", manifest.facts},
+                     {"splits", splits},
+                     {"skipped", skipped},
+                     {"sources", sources}};
+  return json.dump(1, ' ', false, Ordered::error_handler_t::replace) +
+         "\n";  // a file's name need not be UTF-8
 }
 
 Manifest parse_manifest(std::string_view text, const std::string& where) {
   const Json json = parse_json(text, where);
   const Reader top(json, where);
   if (const int64_t format = top.at("format").count(); format != Manifest::kFormat)
-    throw Error(fmt::format("{} is of format {}; this program reads format {}: prepare the data again", where, format, Manifest::kFormat));
-  Manifest out{.kind = top.at("kind").text(), .vocabulary = top.at("vocabulary").count(1),
-               .stored_values = top.at("stored_values").count(1), .options = top.at("options").object(),
-               .facts = top.at("facts").object(), .splits = {}, .sources = {}, .skipped = {}};
-  for (size_t i = 0; i < kSplitNames.size(); ++i) out.splits[i] = read_split(top.at("splits").at(kSplitNames[i].data()));
+    throw Error(fmt::format("{} is of format {}; this program reads format {}: prepare the data again", where,
+                            format, Manifest::kFormat));
+  Manifest out{.kind = top.at("kind").text(),
+               .vocabulary = top.at("vocabulary").count(1),
+               .stored_values = top.at("stored_values").count(1),
+               .options = top.at("options").object(),
+               .facts = top.at("facts").object(),
+               .splits = {},
+               .sources = {},
+               .skipped = {}};
+  for (size_t i = 0; i < kSplitNames.size(); ++i)
+    out.splits[i] = read_split(top.at("splits").at(kSplitNames[i].data()));
   top.at("sources").list([&](const Reader& file) { out.sources.push_back(read_file_facts(file)); });
   top.at("skipped").list([&](const Reader& each) {
     const Reader offset = each.at("offset");
-    out.skipped.push_back({each.at("name").text(), each.at("reason").text(), offset.null() ? std::nullopt : std::optional(offset.count())});
+    out.skipped.push_back({each.at("name").text(), each.at("reason").text(),
+                           offset.null() ? std::nullopt : std::optional(offset.count())});
   });
   return out;
 }
@@ -109,7 +139,9 @@ Manifest parse_manifest(std::string_view text, const std::string& where) {
 Manifest read_manifest(const std::filesystem::path& folder) {
   const std::filesystem::path file = folder / "manifest.json";
   if (!std::filesystem::exists(file))
-    throw Error(fmt::format("{} is no prepared dataset: it has no manifest.json; 'darope data prepare' makes one", folder.string()));
+    throw Error(
+        fmt::format("{} is no prepared dataset: it has no manifest.json; 'darope data prepare' makes one",
+                    folder.string()));
   return parse_manifest(read_file(file), file.string());
 }
 

@@ -32,20 +32,21 @@ struct Item {
 
 struct Skipped {
   std::string name, reason;
-  std::optional<int64_t> offset;               // of the byte that is wrong
+  std::optional<int64_t> offset;  // of the byte that is wrong
 };
 
 struct SplitFacts {
   int64_t sequences = 0, values = 0, shortest = 0, longest = 0;
-  std::array<FileFacts, 2> files;              // <split>.npy, <split>.starts.npy
+  std::array<FileFacts, 2> files;  // <split>.npy, <split>.starts.npy
   std::vector<Item> items;
 };
 
 struct Manifest {
   static constexpr int64_t kFormat = 1;
   std::string kind;
-  int64_t vocabulary = 0;                      // of the tokens a model reads
-  int64_t stored_values = 0;                   // every value in the files is below this; kinds that store tokens: the vocabulary
+  int64_t vocabulary = 0;  // of the tokens a model reads
+  int64_t stored_values =
+      0;  // every value in the files is below this; kinds that store tokens: the vocabulary
   nlohmann::ordered_json options = nlohmann::ordered_json::object(), facts = nlohmann::ordered_json::object();
   std::array<SplitFacts, 3> splits;
   std::vector<FileFacts> sources;
@@ -56,7 +57,8 @@ struct Manifest {
 };
 
 std::string to_json(const Manifest& manifest);
-Manifest parse_manifest(std::string_view text, const std::string& where);       // an Error for anything to_json does not write
+Manifest parse_manifest(std::string_view text,
+                        const std::string& where);  // an Error for anything to_json does not write
 Manifest read_manifest(const std::filesystem::path& folder);
 
 }  // namespace darope

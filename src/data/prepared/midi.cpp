@@ -3,6 +3,8 @@
 
 namespace darope {
 
-void prepare_midi(const PrepareRequest& request, Preparation& out) { prepare_performances(request, midi_files(request.source), out); }
+void prepare_midi(const PrepareRequest& request, Preparation& out) {
+  prepare_performances(request, midi_files(request.source), out);
+}
 
 }  // namespace darope

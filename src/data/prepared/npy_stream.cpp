@@ -45,7 +45,8 @@ void NpyStream::flush() {
 
 void NpyStream::close() {
   flush();
-  std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({},), }}", descr_, bytes_ / width_);
+  std::string header =
+      fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({},), }}", descr_, bytes_ / width_);
   header.resize(kHeader - 11, ' ');
   const std::string text = std::string("\x93NUMPY\x01\x00", 8) + char(kHeader - 10) + '\0' + header + '\n';
   write_at(file_.get(), std::as_bytes(std::span(text)), 0, path_);

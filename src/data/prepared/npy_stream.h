@@ -10,12 +10,13 @@
 
 namespace darope {
 
-// A .npy file of one dimension whose length is known only at its end: room is kept for the header, which close() fills.
+// A .npy file of one dimension whose length is known only at its end: room is kept for the header, which
+// close() fills.
 class NpyStream {
  public:
-  NpyStream(const std::filesystem::path& path, std::string descr, int64_t width);   // "<u2", 2
+  NpyStream(const std::filesystem::path& path, std::string descr, int64_t width);  // "<u2", 2
   void write(std::span<const std::byte> values);
-  void close();                                                                     // durable once it returns
+  void close();  // durable once it returns
   const std::filesystem::path& path() const { return path_; }
 
  private:

@@ -24,9 +24,9 @@ MidiFile parse_piece(const std::string& bytes) {
 }
 
 struct Collection {
-  std::vector<std::string> pieces;                        // the files that are sound
+  std::vector<std::string> pieces;  // the files that are sound
   int64_t notes = 0, unclosed = 0;
-  double tokens_per_note = 0;                             // the mean over the pieces
+  double tokens_per_note = 0;  // the mean over the pieces
 
   void add(const std::string& name, const MidiFile& piece) {
     pieces.push_back(name);
@@ -43,7 +43,8 @@ Collection survey(const fs::path& folder, const std::vector<std::string>& names,
     out.advance(name);
     std::string bytes;
     MidiFile piece;
-    const bool sound = read_or_skip(out, name, [&] { piece = parse_piece(bytes = read_midi(folder / name)); });
+    const bool sound =
+        read_or_skip(out, name, [&] { piece = parse_piece(bytes = read_midi(folder / name)); });
     if (!bytes.empty()) out.source(name, bytes);
     if (sound) found.add(name, piece);
   }
@@ -53,18 +54,22 @@ Collection survey(const fs::path& folder, const std::vector<std::string>& names,
 }  // namespace
 
 std::vector<std::string> midi_files(const fs::path& folder) {
-  if (!fs::is_directory(folder)) throw Error(fmt::format("{} is no folder: give one that holds .mid or .midi files", folder.string()));
+  if (!fs::is_directory(folder))
+    throw Error(fmt::format("{} is no folder: give one that holds .mid or .midi files", folder.string()));
   std::vector<std::string> out;
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder)) {
     std::string ending = entry.path().extension().string();
-    std::transform(ending.begin(), ending.end(), ending.begin(), [](unsigned char c) { return char(std::tolower(c)); });
-    if (entry.is_regular_file() && (ending == ".mid" || ending == ".midi")) out.push_back(entry.path().lexically_relative(folder).string());
+    std::transform(ending.begin(), ending.end(), ending.begin(),
+                   [](unsigned char c) { return char(std::tolower(c)); });
+    if (entry.is_regular_file() && (ending == ".mid" || ending == ".midi"))
+      out.push_back(entry.path().lexically_relative(folder).string());
   }
   std::sort(out.begin(), out.end());
   return out;
 }
 
-void prepare_performances(const PrepareRequest& request, const std::vector<std::string>& names, Preparation& out) {
+void prepare_performances(const PrepareRequest& request, const std::vector<std::string>& names,
+                          Preparation& out) {
   out.expect(int64_t(2 * names.size()));
   const Collection found = survey(request.source, names, out);
   const std::vector<Split> splits = out.draw_splits(int64_t(found.pieces.size()), request.seed);
@@ -74,7 +79,9 @@ void prepare_performances(const PrepareRequest& request, const std::vector<std::
     std::vector<std::vector<uint16_t>> sequences;
     const auto read = [&] {
       sequences = remi::sequences(parse_piece(read_midi(request.source / name)), found.tokens_per_note);
-      if (sequences.empty()) throw Error(fmt::format("it is too short: a sequence should have about {} tokens", remi::kContext / 4));
+      if (sequences.empty())
+        throw Error(
+            fmt::format("it is too short: a sequence should have about {} tokens", remi::kContext / 4));
     };
     if (!read_or_skip(out, name, read)) continue;
     for (const std::vector<uint16_t>& sequence : sequences) out.add(splits[i], name, sequence);
@@ -98,7 +105,8 @@ std::string show_events(std::span<const int64_t> tokens) {
   return out + "\n";
 }
 
-// By -3 to 3 semitones, uniform over those that keep every note on the piano. Chords, lengths and times stay what they are.
+// By -3 to 3 semitones, uniform over those that keep every note on the piano. Chords, lengths and times stay
+// what they are.
 Tokens transpose(Tokens tokens, Random* random) {
   if (!random) return tokens;
   const auto pitch = [](int64_t id) { return id >= remi::kPitch && id < remi::kVelocity; };

@@ -7,6 +7,7 @@ namespace darope {
 std::vector<std::string> midi_files(const std::filesystem::path& folder);
 
 // The sequences of each sound file (data/midi/chunks.h) into the split that is drawn for it.
-void prepare_performances(const PrepareRequest& request, const std::vector<std::string>& names, Preparation& out);
+void prepare_performances(const PrepareRequest& request, const std::vector<std::string>& names,
+                          Preparation& out);
 
 }  // namespace darope

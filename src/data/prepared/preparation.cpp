@@ -14,9 +14,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kMark = ".darope-preparing";      // the folder is ours to remove
-constexpr size_t kShown = 40;                           // characters of a name; a line that breaks cannot be drawn over
-constexpr int64_t kFewest = 3;                          // items, one for each split
+constexpr const char* kMark = ".darope-preparing";  // the folder is ours to remove
+constexpr size_t kShown = 40;   // characters of a name; a line that breaks cannot be drawn over
+constexpr int64_t kFewest = 3;  // items, one for each split
 
 fs::path without_slash(const fs::path& path) { return path.has_filename() ? path : path.parent_path(); }
 
@@ -32,12 +32,15 @@ Preparation::Preparation(const Kind& kind, const PrepareRequest& request)
     : out_(without_slash(request.out)), folder_(out_.string() + ".preparing") {
   check_free(out_);
   if (fs::exists(folder_) && !fs::exists(folder_ / kMark))
-    throw Error(fmt::format("{} is in the way, and no preparation of this program: remove it, or choose another --out", folder_.string()));
+    throw Error(fmt::format(
+        "{} is in the way, and no preparation of this program: remove it, or choose another --out",
+        folder_.string()));
   make_directories(folder_);
   lock_.emplace(folder_ / kMark, O_RDWR | O_CREAT);
   if (::flock(lock_->get(), LOCK_EX | LOCK_NB) != 0)
-    throw Error(fmt::format("another process is preparing {}: wait for it, or choose another --out", out_.string()));
-  remove_file(folder_ / "manifest.json");                // of one that was killed just before its end
+    throw Error(
+        fmt::format("another process is preparing {}: wait for it, or choose another --out", out_.string()));
+  remove_file(folder_ / "manifest.json");  // of one that was killed just before its end
 
   manifest_.kind = kind.name;
   manifest_.vocabulary = kind.vocabulary;
@@ -56,7 +59,7 @@ Preparation::~Preparation() {
   if (finished_) return;
   try {
     remove_tree(folder_);
-  } catch (const Error&) {                              // what could not be removed bears the mark, and the next one will
+  } catch (const Error&) {  // what could not be removed bears the mark, and the next one will
   }
 }
 
@@ -78,9 +81,13 @@ void Preparation::add(Split split, const std::string& item, std::span<const uint
   Streams& streams = *streams_[size_t(split)];
   const int64_t length = int64_t(sequence.size());
   if (length < 2)
-    throw Error(fmt::format("{} has a sequence of {}: without a second value there is nothing to predict", item, length), kFailed);
+    throw Error(fmt::format("{} has a sequence of {}: without a second value there is nothing to predict",
+                            item, length),
+                kFailed);
   if (*std::max_element(sequence.begin(), sequence.end()) >= manifest_.stored_values)
-    throw Error(fmt::format("{} has a value outside the {} of {}", item, manifest_.stored_values, manifest_.kind), kFailed);
+    throw Error(
+        fmt::format("{} has a value outside the {} of {}", item, manifest_.stored_values, manifest_.kind),
+        kFailed);
   if (manifest_.stored_values > 256) {
     streams.values.write(std::as_bytes(sequence));
   } else {
@@ -112,19 +119,22 @@ void Preparation::skip(const std::string& name, const Error& reason) {
 
 std::string Preparation::skipped() const {
   const std::vector<Skipped>& all = manifest_.skipped;
-  return fmt::format("{} skipped{}", all.size(), all.empty() ? "" : fmt::format("; {}: {}", all[0].name, all[0].reason));
+  return fmt::format("{} skipped{}", all.size(),
+                     all.empty() ? "" : fmt::format("; {}: {}", all[0].name, all[0].reason));
 }
 
 void Preparation::close(Split split) {
   SplitFacts& facts = manifest_[split];
   if (facts.sequences == 0) {
-    throw Error(fmt::format("nothing is left for {} ({}): give more, or sound, input", name_of(split), skipped()));
+    throw Error(
+        fmt::format("nothing is left for {} ({}): give more, or sound, input", name_of(split), skipped()));
   }
   Streams& streams = *streams_[size_t(split)];
   for (size_t i = 0; i < 2; ++i) {
     NpyStream& stream = i == 0 ? streams.values : streams.starts;
     stream.close();
-    facts.files[i] = {stream.path().filename().string(), size_of_file(stream.path()), sha256_of_file(stream.path())};
+    facts.files[i] = {stream.path().filename().string(), size_of_file(stream.path()),
+                      sha256_of_file(stream.path())};
   }
 }
 
@@ -140,7 +150,9 @@ Manifest Preparation::finish() {
 }
 
 std::vector<Split> draw_splits(int64_t count, uint64_t seed, const std::string& skipped) {
-  if (count < kFewest) throw Error(fmt::format("{} sound files are too few for three splits ({}): give at least {}", count, skipped, kFewest));
+  if (count < kFewest)
+    throw Error(fmt::format("{} sound files are too few for three splits ({}): give at least {}", count,
+                            skipped, kFewest));
   std::vector<size_t> order(size_t(count), 0);
   std::iota(order.begin(), order.end(), size_t{0});
   Random random(seed, "prepare/split");

@@ -10,38 +10,45 @@
 
 namespace darope {
 
-// 90/5/5 in an order drawn by the seed: the split of each of `count` items, at least one in each. `skipped` goes into the Error of too few.
+// 90/5/5 in an order drawn by the seed: the split of each of `count` items, at least one in each. `skipped`
+// goes into the Error of too few.
 std::vector<Split> draw_splits(int64_t count, uint64_t seed, const std::string& skipped = "none skipped");
 
-// A dataset in the making. Everything goes to OUT.preparing and is renamed to OUT by finish(); before that nothing at OUT looks
-// like a dataset, and without finish() nothing is left. A preparation that was killed is begun anew by the next one.
-// Sequences go straight to the disk: memory grows with the number of items, not with what they hold.
+// A dataset in the making. Everything goes to OUT.preparing and is renamed to OUT by finish(); before that
+// nothing at OUT looks like a dataset, and without finish() nothing is left. A preparation that was killed is
+// begun anew by the next one. Sequences go straight to the disk: memory grows with the number of items, not
+// with what they hold.
 class Preparation {
  public:
   Preparation(const Kind& kind, const PrepareRequest& request);
   ~Preparation();
 
-  void expect(int64_t files);                                 // for the progress bar
-  void advance(const std::string& name);                      // one of them is next; stops here on a signal
-  void add(Split split, const std::string& item, std::span<const uint16_t> sequence);      // sequences of one item follow each other
+  void expect(int64_t files);             // for the progress bar
+  void advance(const std::string& name);  // one of them is next; stops here on a signal
+  void add(Split split, const std::string& item,
+           std::span<const uint16_t> sequence);  // sequences of one item follow each other
   void source(const std::string& name, std::string_view bytes);
-  std::string source_file(const std::string& name, const std::filesystem::path& file);     // returns the sha256
+  std::string source_file(const std::string& name, const std::filesystem::path& file);  // returns the sha256
   void skip(const std::string& name, const Error& reason);
-  void option(const std::string& key, nlohmann::ordered_json value) { manifest_.options[key] = std::move(value); }
+  void option(const std::string& key, nlohmann::ordered_json value) {
+    manifest_.options[key] = std::move(value);
+  }
   void fact(const std::string& key, nlohmann::ordered_json value) { manifest_.facts[key] = std::move(value); }
-  std::vector<Split> draw_splits(int64_t items, uint64_t seed) const { return darope::draw_splits(items, seed, skipped()); }
-  Manifest finish();                                          // an Error where a split has remained empty
+  std::vector<Split> draw_splits(int64_t items, uint64_t seed) const {
+    return darope::draw_splits(items, seed, skipped());
+  }
+  Manifest finish();  // an Error where a split has remained empty
 
  private:
   struct Streams {
     NpyStream values, starts;
   };
   void close(Split split);
-  std::string skipped() const;                                // how many, and why the first
+  std::string skipped() const;  // how many, and why the first
 
   std::filesystem::path out_, folder_;
   Manifest manifest_;
-  std::optional<Descriptor> lock_;                            // held while this process writes there
+  std::optional<Descriptor> lock_;  // held while this process writes there
   std::array<std::unique_ptr<Streams>, 3> streams_;
   std::vector<uint8_t> narrow_;
   std::optional<Progress> progress_;
@@ -49,9 +56,10 @@ class Preparation {
   bool finished_ = false;
 };
 
-// Runs `read`; a file that it refuses is skipped, listed and answered with false. `read` must not write to `out`: a full disk is
-// not the file's fault.
-template <class Read> bool read_or_skip(Preparation& out, const std::string& name, const Read& read) {
+// Runs `read`; a file that it refuses is skipped, listed and answered with false. `read` must not write to
+// `out`: a full disk is not the file's fault.
+template <class Read>
+bool read_or_skip(Preparation& out, const std::string& name, const Read& read) {
   try {
     read();
     return true;

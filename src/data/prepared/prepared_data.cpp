@@ -11,35 +11,42 @@ namespace fs = std::filesystem;
 
 TokenSource open_values(const fs::path& folder, const FileFacts& facts, int64_t below) {
   if (facts.name != fs::path(facts.name).filename() || !facts.name.ends_with(".npy"))
-    throw Error(fmt::format("{}: its manifest names a file {}; it should be a .npy file in that folder", folder.string(), facts.name));
+    throw Error(fmt::format("{}: its manifest names a file {}; it should be a .npy file in that folder",
+                            folder.string(), facts.name));
   const fs::path path = folder / facts.name;
   if (const int64_t bytes = size_of_file(path); bytes != facts.bytes)
-    throw Error(fmt::format("{} has {} bytes; its manifest says {}: prepare the data again", path.string(), bytes, facts.bytes));
+    throw Error(fmt::format("{} has {} bytes; its manifest says {}: prepare the data again", path.string(),
+                            bytes, facts.bytes));
   return open_tokens(path, below);
 }
 
 }  // namespace
 
 Sequences::Sequences(const fs::path& folder, const Manifest& manifest, Split split)
-    : name_((folder / name_of(split)).string()), values_(open_values(folder, manifest[split].files[0], manifest.stored_values)),
+    : name_((folder / name_of(split)).string()),
+      values_(open_values(folder, manifest[split].files[0], manifest.stored_values)),
       starts_(open_values(folder, manifest[split].files[1], INT64_MAX)) {
   const SplitFacts& facts = manifest[split];
   if (values_.size() != facts.values || starts_.size() != facts.sequences + 1)
-    throw Error(fmt::format("{}: {} values and {} starts; its manifest says {} and {}", name_, values_.size(), starts_.size(), facts.values,
-                            facts.sequences + 1));
+    throw Error(fmt::format("{}: {} values and {} starts; its manifest says {} and {}", name_, values_.size(),
+                            starts_.size(), facts.values, facts.sequences + 1));
   int64_t before = 0;
   for (int64_t i = 0; i < starts_.size(); ++i) {
     int64_t start = 0;
     starts_.read(i, {&start, 1});
     if (i == 0 ? start != 0 : start < before + 2)
-      throw Error(fmt::format("{}.starts.npy: entry {} is {}; it should begin at 0 and leave each sequence two values", name_, i, start));
+      throw Error(fmt::format(
+          "{}.starts.npy: entry {} is {}; it should begin at 0 and leave each sequence two values", name_, i,
+          start));
     before = start;
   }
-  if (before != values_.size()) throw Error(fmt::format("{}.starts.npy ends at {} of {} values", name_, before, values_.size()));
+  if (before != values_.size())
+    throw Error(fmt::format("{}.starts.npy ends at {} of {} values", name_, before, values_.size()));
 }
 
 std::array<int64_t, 2> Sequences::ends(int64_t index) const {
-  if (index < 0 || index >= size()) throw Error(fmt::format("{} has {} sequences, from 0 on; there is no {}", name_, size(), index));
+  if (index < 0 || index >= size())
+    throw Error(fmt::format("{} has {} sequences, from 0 on; there is no {}", name_, size(), index));
   std::array<int64_t, 2> out{};
   starts_.read(index, out);
   return out;
@@ -50,22 +57,27 @@ int64_t Sequences::length(int64_t index) const {
   return end - begin;
 }
 
-Tokens Sequences::read(int64_t index, int64_t most) const { return read(index, 0, std::min(most, length(index))); }
+Tokens Sequences::read(int64_t index, int64_t most) const {
+  return read(index, 0, std::min(most, length(index)));
+}
 
 Tokens Sequences::read(int64_t index, int64_t first, int64_t count) const {
   const auto [begin, end] = ends(index);
   if (first < 0 || count < 0 || first > end - begin - count)
-    throw Error(fmt::format("{}: sequence {} has {} values; there are no {} from {} on", name_, index, end - begin, count, first));
+    throw Error(fmt::format("{}: sequence {} has {} values; there are no {} from {} on", name_, index,
+                            end - begin, count, first));
   Tokens out(static_cast<size_t>(count));
   values_.read(begin + first, out);
   return out;
 }
 
-PreparedData::PreparedData(const fs::path& folder) : manifest(read_manifest(folder)), kind(find_kind(manifest.kind)) {
+PreparedData::PreparedData(const fs::path& folder)
+    : manifest(read_manifest(folder)), kind(find_kind(manifest.kind)) {
   const int64_t stored = kind.stored_values > 0 ? kind.stored_values : kind.vocabulary;
   if (manifest.vocabulary != kind.vocabulary || manifest.stored_values != stored)
-    throw Error(fmt::format("{}: vocabulary {} over {} stored values; {} has {} over {}: prepare the data again", folder.string(),
-                            manifest.vocabulary, manifest.stored_values, kind.name, kind.vocabulary, stored));
+    throw Error(fmt::format(
+        "{}: vocabulary {} over {} stored values; {} has {} over {}: prepare the data again", folder.string(),
+        manifest.vocabulary, manifest.stored_values, kind.name, kind.vocabulary, stored));
   for (const std::string_view name : kSplitNames) splits.emplace_back(folder, manifest, find_split(name));
 }
 
@@ -77,10 +89,13 @@ std::vector<int64_t> PreparedData::n_free(Split split) const {
   if (!ranges.is_object() || !ranges.contains(name) || !ranges[name].is_array())
     throw Error("manifest.json: n_free should list ranges for " + name);
   for (const auto& range : ranges[name]) {
-    const bool pair = range.is_array() && range.size() == 2 && range[0].is_number_integer() && range[1].is_number_integer();
-    if (!pair || range[0] < (out.empty() ? 0 : out.back() + 1) || range[1] < range[0] || range[1] >= manifest[split].sequences)
-      throw Error(fmt::format("manifest.json: n_free has {} for {}; ranges should be pairs, rise and stay below {}",
-                              range.dump().substr(0, 60), name, manifest[split].sequences));
+    const bool pair =
+        range.is_array() && range.size() == 2 && range[0].is_number_integer() && range[1].is_number_integer();
+    if (!pair || range[0] < (out.empty() ? 0 : out.back() + 1) || range[1] < range[0] ||
+        range[1] >= manifest[split].sequences)
+      throw Error(
+          fmt::format("manifest.json: n_free has {} for {}; ranges should be pairs, rise and stay below {}",
+                      range.dump().substr(0, 60), name, manifest[split].sequences));
     for (int64_t i = range[0].get<int64_t>(); i <= range[1].get<int64_t>(); ++i) out.push_back(i);
   }
   return out;

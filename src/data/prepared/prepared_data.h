@@ -11,8 +11,9 @@ class Sequences {
   Sequences(const std::filesystem::path& folder, const Manifest& manifest, Split split);
   int64_t size() const { return starts_.size() - 1; }
   Tokens read(int64_t index) const { return read(index, INT64_MAX); }
-  Tokens read(int64_t index, int64_t most) const;                // its first `most` values
-  Tokens read(int64_t index, int64_t first, int64_t count) const; // `count` of them from `first` on, which must be there
+  Tokens read(int64_t index, int64_t most) const;  // its first `most` values
+  Tokens read(int64_t index, int64_t first,
+              int64_t count) const;  // `count` of them from `first` on, which must be there
   int64_t length(int64_t index) const;
 
  private:
@@ -22,11 +23,12 @@ class Sequences {
   TokenSource values_, starts_;
 };
 
-// A prepared folder. Opening it checks the manifest, the sizes of its files and that the starts rise; audit checks the hashes.
+// A prepared folder. Opening it checks the manifest, the sizes of its files and that the starts rise; audit
+// checks the hashes.
 struct PreparedData {
   explicit PreparedData(const std::filesystem::path& folder);
   const Sequences& operator[](Split split) const { return splits[size_t(split)]; }
-  std::vector<int64_t> n_free(Split split) const;                // sequences a genome's manifest lists so; else none
+  std::vector<int64_t> n_free(Split split) const;  // sequences a genome's manifest lists so; else none
 
   Manifest manifest;
   const Kind& kind;

@@ -6,7 +6,8 @@
 
 namespace darope {
 
-std::vector<CountedRecording> count_recordings(const std::vector<RecordingSource>& sources, Preparation& out) {
+std::vector<CountedRecording> count_recordings(const std::vector<RecordingSource>& sources,
+                                               Preparation& out) {
   std::vector<CountedRecording> counted;
   out.expect(2 * int64_t(sources.size()));
   for (const RecordingSource& source : sources) {
@@ -30,7 +31,8 @@ void write_recordings(const std::vector<CountedRecording>& recordings, Preparati
   for (const auto& [source, recording] : recordings) {
     out.advance(source.item);
     const std::vector<int16_t> samples = source.samples();
-    if (int64_t(samples.size()) != recording.counts.total) throw Error(source.item + " changed while it was read", kFailed);
+    if (int64_t(samples.size()) != recording.counts.total)
+      throw Error(source.item + " changed while it was read", kFailed);
     const std::vector<uint8_t> tokens = quantize(samples, recording.scale, boundaries);
     out.add(source.split, source.item, std::vector<uint16_t>(tokens.begin(), tokens.end()));
     scales[source.item] = {{"median", recording.scale.median}, {"iqr", recording.scale.iqr}};
@@ -42,7 +44,8 @@ void write_recordings(const std::vector<CountedRecording>& recordings, Preparati
 std::vector<int16_t> upright_samples(const EdfFile& file, const EdfSignal& signal) {
   std::vector<int16_t> out = file.samples(signal);
   if (signal.is_inverted())
-    for (int16_t& sample : out) sample = int16_t(~sample);     // -1 - sample: the same up to an offset, and never out of range
+    for (int16_t& sample : out)
+      sample = int16_t(~sample);  // -1 - sample: the same up to an offset, and never out of range
   return out;
 }
 

@@ -8,7 +8,8 @@
 
 namespace darope {
 
-// A recording is read twice: once to count its values, and once its scale and the quantiles of all are known. Never are two in memory.
+// A recording is read twice: once to count its values, and once its scale and the quantiles of all are known.
+// Never are two in memory.
 struct RecordingSource {
   std::string item;
   std::function<std::vector<int16_t>()> samples;
@@ -22,10 +23,12 @@ struct CountedRecording {
 // Reads each for the first time; those that cannot be read, or have no scale, are skipped.
 std::vector<CountedRecording> count_recordings(const std::vector<RecordingSource>& sources, Preparation& out);
 
-// Finds the boundaries in the recordings for training, writes all as tokens, and notes boundaries and scales as facts.
+// Finds the boundaries in the recordings for training, writes all as tokens, and notes boundaries and scales
+// as facts.
 void write_recordings(const std::vector<CountedRecording>& recordings, Preparation& out);
 
-// The samples of an EDF signal with the sign they have in volts; gain and offset play no part in what follows.
+// The samples of an EDF signal with the sign they have in volts; gain and offset play no part in what
+// follows.
 std::vector<int16_t> upright_samples(const EdfFile& file, const EdfSignal& signal);
 
 }  // namespace darope

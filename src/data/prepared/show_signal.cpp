@@ -27,7 +27,8 @@ std::string plot(std::span<const int64_t> tokens) {
   std::string out;
   for (const auto& row : cells) {
     out += "  ";
-    for (size_t x = 0; 2 * x < across; ++x) out += {char(0xE2), char(0xA0 | row[x] >> 6), char(0x80 | (row[x] & 0x3F))};      // U+2800 on
+    for (size_t x = 0; 2 * x < across; ++x)
+      out += {char(0xE2), char(0xA0 | row[x] >> 6), char(0x80 | (row[x] & 0x3F))};  // U+2800 on
     out += "\n";
   }
   return out;

@@ -16,10 +16,12 @@ std::string stack_and_actions(Random& random, int64_t n) {
 std::string final_stack(std::string_view body) {
   std::string stack;
   for (const char c : body) {
-    if (c != '2') stack += c == '3' ? '0' : c == '4' ? '1' : c;
-    else if (!stack.empty()) stack.pop_back();
+    if (c != '2')
+      stack += c == '3' ? '0' : c == '4' ? '1' : c;
+    else if (!stack.empty())
+      stack.pop_back();
   }
-  return reversed(stack);   // top first
+  return reversed(stack);  // top first
 }
 
 // Writes an expression of exactly n symbols.
@@ -44,8 +46,8 @@ std::string bracketed(Random& random, int64_t n, std::string_view operators) {
 }
 std::string bracketed_expression(Random& random, int64_t n) { return bracketed(random, n, "+-*"); }
 
-// One digit becomes x: the first at or after a uniform place, wrapping around. Without products x keeps a slope of +1 or -1,
-// so the solution is unique.
+// One digit becomes x: the first at or after a uniform place, wrapping around. Without products x keeps a
+// slope of +1 or -1, so the solution is unique.
 std::string equation(Random& random, int64_t n) {
   std::string left = bracketed(random, n - 2, "+-");
   const std::string right = value(left);
@@ -67,12 +69,16 @@ std::string solve_equation(std::string_view body) {
 
 std::vector<Task> context_free_tasks() {
   constexpr Family family = Family::context_free;
-  constexpr double third = 1.0 / 3;   // of an output alphabet with a terminator, which these answers do not have
+  constexpr double third =
+      1.0 / 3;  // of an output alphabet with a terminator, which these answers do not have
   return {
       {"reverse_string", "R", family, Answer::sequence, 0.1, 0.1, true, 1, same, same, digits, reversed},
-      {"stack_manipulation", "ST", family, Answer::sequence, third, 0.5, true, 1, same, same, stack_and_actions, final_stack},
-      {"modular_arithmetic_brackets", "MB", family, Answer::single, 0.2, 0.2, false, 1, same, one, bracketed_expression, value},
-      {"solve_equation", "EQ", family, Answer::single, 0.2, 0.2, false, 3, same, one, equation, solve_equation},
+      {"stack_manipulation", "ST", family, Answer::sequence, third, 0.5, true, 1, same, same,
+       stack_and_actions, final_stack},
+      {"modular_arithmetic_brackets", "MB", family, Answer::single, 0.2, 0.2, false, 1, same, one,
+       bracketed_expression, value},
+      {"solve_equation", "EQ", family, Answer::single, 0.2, 0.2, false, 3, same, one, equation,
+       solve_equation},
   };
 }
 

@@ -17,7 +17,7 @@ std::string blanked_duplicate(Random& random, int64_t n) {
   return text;
 }
 std::string missing_bit(std::string_view body) {
-  body = body.substr(0, body.find('3'));   // trailing 3s pad an odd length where others generate the body
+  body = body.substr(0, body.find('3'));  // trailing 3s pad an odd length where others generate the body
   const size_t half = body.size() / 2, blank = body.find('2');
   return std::string(1, body[(blank + half) % (2 * half)]);
 }
@@ -43,14 +43,14 @@ cpp_int number(std::string_view text, bool big_endian) {
   import_bits(result, values.begin(), values.end(), 1, big_endian);
   return result;
 }
-std::string text_of(const cpp_int& value, bool big_endian) {   // without padding
+std::string text_of(const cpp_int& value, bool big_endian) {  // without padding
   std::string text;
   export_bits(value, std::back_inserter(text), 1, big_endian);
   for (char& c : text) c = char(c + '0');
   return text;
 }
 
-std::string positive(Random& random, int64_t length) {   // uniform on 1 .. 2^length - 1, zero-padded
+std::string positive(Random& random, int64_t length) {  // uniform on 1 .. 2^length - 1, zero-padded
   std::string text;
   do text = bits(random, length);
   while (text.find('1') == std::string::npos);
@@ -84,15 +84,19 @@ std::string square_root(std::string_view body) {
 
 std::vector<Task> context_sensitive_tasks() {
   constexpr Family family = Family::context_sensitive;
-  constexpr double third = 1.0 / 3;   // of an output alphabet with a terminator, which these answers do not have
+  constexpr double third =
+      1.0 / 3;  // of an output alphabet with a terminator, which these answers do not have
   return {
       {"duplicate_string", "D", family, Answer::sequence, 0.1, 0.1, true, 1, same, twice, digits, duplicate},
-      {"missing_duplicate_string", "MD", family, Answer::single, 0.1, 0.5, true, 2, same, one, blanked_duplicate, missing_bit},
+      {"missing_duplicate_string", "MD", family, Answer::single, 0.1, 0.5, true, 2, same, one,
+       blanked_duplicate, missing_bit},
       {"odds_first", "OF", family, Answer::sequence, 0.1, 0.1, true, 1, same, same, digits, odds_first},
       {"binary_addition", "BA", family, Answer::sequence, third, 0.5, true, 3, same, same, two_terms, add},
       {"bucket_sort", "S", family, Answer::sequence, 0.1, 0.1, true, 1, same, same, digits, sorted},
-      {"binary_multiplication", "BM", family, Answer::sequence, 0.5, 0.5, false, 3, same, same, two_factors, multiply},
-      {"compute_sqrt", "SQ", family, Answer::sequence, 0.5, 0.5, false, 1, same, half_up, positive, square_root},
+      {"binary_multiplication", "BM", family, Answer::sequence, 0.5, 0.5, false, 3, same, same, two_factors,
+       multiply},
+      {"compute_sqrt", "SQ", family, Answer::sequence, 0.5, 0.5, false, 1, same, half_up, positive,
+       square_root},
   };
 }
 

@@ -24,7 +24,8 @@ class Parser {
   char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
   bool take(char c) { return peek() == c && ++at_; }
   [[noreturn]] void fail() const {
-    throw Error("expression '" + std::string(text_) + "' cannot be read at position " + std::to_string(at_ + 1));
+    throw Error("expression '" + std::string(text_) + "' cannot be read at position " +
+                std::to_string(at_ + 1));
   }
 
   Linear sum() {

@@ -13,6 +13,6 @@ struct Linear {
 
 // Value of an expression of digits, x, unary and binary minus, plus, times and brackets. At most linear in x.
 Linear evaluate(std::string_view expression);
-std::string value(std::string_view expression);          // of one without x, as digits
+std::string value(std::string_view expression);  // of one without x, as digits
 
 }  // namespace darope

@@ -13,9 +13,12 @@ std::vector<Task> retrieval_tasks();
 std::vector<Task> positional_tasks();
 
 // What the families share: alphabets, uniform draws and the common lengths.
-inline constexpr std::string_view kBits = "01", kDigits = "0123456789", kLetters = "abcdefghijklmnopqrstuvwxyz";
+inline constexpr std::string_view kBits = "01", kDigits = "0123456789",
+                                  kLetters = "abcdefghijklmnopqrstuvwxyz";
 
-inline char draw(Random& random, std::string_view alphabet) { return alphabet[random.below(alphabet.size())]; }
+inline char draw(Random& random, std::string_view alphabet) {
+  return alphabet[random.below(alphabet.size())];
+}
 inline std::string draw(Random& random, std::string_view alphabet, int64_t n) {
   std::string text(size_t(n), ' ');
   std::generate(text.begin(), text.end(), [&] { return draw(random, alphabet); });

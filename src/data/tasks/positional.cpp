@@ -6,7 +6,7 @@
 namespace darope {
 namespace {
 
-constexpr int64_t kLongestOffset = 9999;   // written in four digits
+constexpr int64_t kLongestOffset = 9999;  // written in four digits
 
 // Digits, then k: which digit counted from the end, one-based.
 std::string digits_and_offset(Random& random, int64_t n) {
@@ -48,7 +48,7 @@ std::string key_twice(Random& random, int64_t n) { return pairs_and_query(random
 int64_t with_query(int64_t n) { return 2 * n + 2; }
 
 std::string latest_value(std::string_view body) {
-  for (size_t i = body.size() - 2; i >= 2; i -= 2)   // a pair ends where i stands
+  for (size_t i = body.size() - 2; i >= 2; i -= 2)  // a pair ends where i stands
     if (body[i - 2] == body.back()) return std::string(1, body[i - 1]);
   throw Error("the key asked for does not occur in '" + std::string(body) + "'");
 }
@@ -58,10 +58,12 @@ std::string latest_value(std::string_view body) {
 std::vector<Task> positional_tasks() {
   constexpr Family family = Family::positional;
   return {
-      {"fixed_offset", "FO", family, Answer::single, 0.1, 0.1, true, 1, with_offset, one, digits_and_offset, from_the_end,
-       kLongestOffset},
-      {"dup_key_recall", "DK", family, Answer::single, 0.1, 0.1, true, 2, with_query, one, key_twice, latest_value},
-      {"assoc_recall", "AR", family, Answer::single, 0.1, 0.1, true, 1, with_query, one, key_once, latest_value},
+      {"fixed_offset", "FO", family, Answer::single, 0.1, 0.1, true, 1, with_offset, one, digits_and_offset,
+       from_the_end, kLongestOffset},
+      {"dup_key_recall", "DK", family, Answer::single, 0.1, 0.1, true, 2, with_query, one, key_twice,
+       latest_value},
+      {"assoc_recall", "AR", family, Answer::single, 0.1, 0.1, true, 1, with_query, one, key_once,
+       latest_value},
   };
 }
 

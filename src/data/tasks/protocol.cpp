@@ -8,15 +8,18 @@
 
 namespace darope {
 
-std::string_view name_of(Bucket bucket) { return bucket == Bucket::in_domain ? "1x" : bucket == Bucket::twice ? "2x" : "8x"; }
+std::string_view name_of(Bucket bucket) {
+  return bucket == Bucket::in_domain ? "1x" : bucket == Bucket::twice ? "2x" : "8x";
+}
 
 Range lengths(const Task& task, int64_t context, Bucket bucket) {
   if (bucket == Bucket::in_domain) return {task.min_n, n_max(task, context)};
   const int64_t factor = bucket == Bucket::twice ? 2 : 8;
   const Range range{n_max(task, factor / 2 * context) + 1, n_max(task, factor * context)};
   if (range.first > range.last)
-    throw Error(std::string(task.name) + " has no lengths between " + std::to_string(factor / 2 * context) + " and " +
-                std::to_string(factor * context) + " bytes: choose another context than " + std::to_string(context));
+    throw Error(std::string(task.name) + " has no lengths between " + std::to_string(factor / 2 * context) +
+                " and " + std::to_string(factor * context) + " bytes: choose another context than " +
+                std::to_string(context));
   return range;
 }
 
@@ -24,7 +27,8 @@ void check(const LengthSchedule& schedule) {
   if (schedule.kind != "uniform" && schedule.kind != "grow")
     throw Error(unknown_name("length schedule", schedule.kind, {"uniform", "grow"}));
   if (!(schedule.share > 0 && schedule.share <= 1))
-    throw Error("the length schedule's share is " + std::to_string(schedule.share) + ": it must be above 0 and at most 1");
+    throw Error("the length schedule's share is " + std::to_string(schedule.share) +
+                ": it must be above 0 and at most 1");
   if (!(schedule.power > 0 && std::isfinite(schedule.power)))
     throw Error("the length schedule's power is " + std::to_string(schedule.power) + ": it must be above 0");
 }
@@ -38,13 +42,15 @@ int64_t longest_n(const LengthSchedule& schedule, Range range, int64_t step, int
 }
 
 Example training_example(const TrainingPlan& plan, int64_t step, int64_t row) {
-  Random random(plan.seed, "task/" + std::string(plan.task.name) + "/train", uint64_t(step) << 32 | uint64_t(row));
+  Random random(plan.seed, "task/" + std::string(plan.task.name) + "/train",
+                uint64_t(step) << 32 | uint64_t(row));
   const int64_t n = random.between(plan.range.first, longest_n(plan.schedule, plan.range, step, plan.steps));
   return sample(plan.task, random, n);
 }
 
 Example test_example(const Task& task, int64_t context, Bucket bucket, uint64_t seed, int64_t index) {
-  Random random(seed, "task/" + std::string(task.name) + "/test/" + std::string(name_of(bucket)), uint64_t(index));
+  Random random(seed, "task/" + std::string(task.name) + "/test/" + std::string(name_of(bucket)),
+                uint64_t(index));
   const Range range = lengths(task, context, bucket);
   return sample(task, random, random.between(range.first, range.last));
 }

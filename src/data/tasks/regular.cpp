@@ -7,7 +7,9 @@ namespace {
 // How often neighbours differ, modulo 2: 1 means odd. Only the two ends matter.
 std::string even_pairs(std::string_view body) { return body.front() == body.back() ? "0" : "1"; }
 
-std::string parity(std::string_view body) { return std::count(body.begin(), body.end(), '1') % 2 ? "1" : "0"; }
+std::string parity(std::string_view body) {
+  return std::count(body.begin(), body.end(), '1') % 2 ? "1" : "0";
+}
 
 // A walk on a ring of five: 0 steps back, 1 stays, 2 steps forward.
 std::string moves(Random& random, int64_t n) { return draw(random, "012", n); }
@@ -31,8 +33,10 @@ std::vector<Task> regular_tasks() {
   return {
       {"even_pairs", "EP", family, Answer::single, 0.5, 0.5, true, 1, same, one, bits, even_pairs},
       {"parity", "P", family, Answer::single, 0.5, 0.5, true, 1, same, one, bits, parity},
-      {"cycle_navigation", "CY", family, Answer::single, 0.2, 0.2, true, 1, same, one, moves, cycle_navigation},
-      {"modular_arithmetic", "MA", family, Answer::single, 0.2, 0.2, false, 1, same, one, flat_expression, value},
+      {"cycle_navigation", "CY", family, Answer::single, 0.2, 0.2, true, 1, same, one, moves,
+       cycle_navigation},
+      {"modular_arithmetic", "MA", family, Answer::single, 0.2, 0.2, false, 1, same, one, flat_expression,
+       value},
   };
 }
 

@@ -8,11 +8,16 @@ namespace darope {
 
 std::string_view name_of(Family family) {
   switch (family) {
-    case Family::regular: return "regular";
-    case Family::context_free: return "context-free";
-    case Family::context_sensitive: return "context-sensitive";
-    case Family::retrieval: return "retrieval";
-    case Family::positional: return "positional";
+    case Family::regular:
+      return "regular";
+    case Family::context_free:
+      return "context-free";
+    case Family::context_sensitive:
+      return "context-sensitive";
+    case Family::retrieval:
+      return "retrieval";
+    case Family::positional:
+      return "positional";
   }
   return "";
 }
@@ -22,7 +27,8 @@ std::string_view name_of(Answer answer) { return answer == Answer::single ? "sin
 const std::vector<Task>& all_tasks() {
   static const std::vector<Task> table = [] {
     std::vector<Task> rows;
-    for (const auto family : {regular_tasks, context_free_tasks, context_sensitive_tasks, retrieval_tasks, positional_tasks})
+    for (const auto family :
+         {regular_tasks, context_free_tasks, context_sensitive_tasks, retrieval_tasks, positional_tasks})
       for (const Task& task : family()) rows.push_back(task);
     return rows;
   }();
@@ -39,27 +45,32 @@ const Task& find_task(std::string_view name) {
 }
 
 Example sample(const Task& task, Random& random, int64_t n) {
-  const std::string asked = std::string(task.name) + " of length " + std::to_string(n) + ": its length is at ";
+  const std::string asked =
+      std::string(task.name) + " of length " + std::to_string(n) + ": its length is at ";
   if (n < task.min_n) throw Error(asked + "least " + std::to_string(task.min_n));
   if (n > task.max_n) throw Error(asked + "most " + std::to_string(task.max_n));
   for (;;) {
     const std::string body = task.body(random, n);
-    if (std::string answer = task.solve(body); !answer.empty()) return {std::string(task.prefix) + ":" + body, std::move(answer)};
+    if (std::string answer = task.solve(body); !answer.empty())
+      return {std::string(task.prefix) + ":" + body, std::move(answer)};
   }
 }
 
-std::string render(const Example& example) { return example.prompt + kSeparator + example.answer + kTerminator; }
+std::string render(const Example& example) {
+  return example.prompt + kSeparator + example.answer + kTerminator;
+}
 
 int64_t rendered_length(const Task& task, int64_t n) {
-  constexpr int64_t marks = 3;   // the colon after the prefix, the separator, the terminator
+  constexpr int64_t marks = 3;  // the colon after the prefix, the separator, the terminator
   return int64_t(task.prefix.size()) + marks + task.body_length(n) + task.answer_length(n);
 }
 
 int64_t n_max(const Task& task, int64_t context) {
   int64_t n = task.min_n;
   if (rendered_length(task, n) > context)
-    throw Error("a context of " + std::to_string(context) + " bytes is too short for " + std::string(task.name) +
-                ", which needs at least " + std::to_string(rendered_length(task, n)));
+    throw Error("a context of " + std::to_string(context) + " bytes is too short for " +
+                std::string(task.name) + ", which needs at least " +
+                std::to_string(rendered_length(task, n)));
   while (n < task.max_n && rendered_length(task, n + 1) <= context) ++n;
   return n;
 }
@@ -71,7 +82,8 @@ double best_constant(const std::vector<Example>& examples) {
     for (const char c : example.answer) ++count[static_cast<unsigned char>(c)];
     total += int64_t(example.answer.size());
   }
-  if (total == 0) throw Error("the best constant answer of no examples is undefined: give at least one answer symbol");
+  if (total == 0)
+    throw Error("the best constant answer of no examples is undefined: give at least one answer symbol");
   return double(*std::max_element(count.begin(), count.end())) / double(total);
 }
 

@@ -14,15 +14,19 @@
 namespace darope {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "token files are little-endian, and read as they lie");
+static_assert(std::endian::native == std::endian::little,
+              "token files are little-endian, and read as they lie");
 
-template <class T> T load(const std::byte* at) {
+template <class T>
+T load(const std::byte* at) {
   T value;
   std::memcpy(&value, at, sizeof value);
   return value;
 }
 
-std::string_view text_of(std::span<const std::byte> bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
+std::string_view text_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
 
 void refuse_empty(std::span<const std::byte> bytes, const std::string& name) {
   if (bytes.empty()) throw Error(name + " is empty: it should hold tokens");
@@ -36,15 +40,19 @@ constexpr std::array<LlmcKind, 2> kLlmc = {{{20240520, 1, 2}, {20240801, 7, 4}}}
 constexpr int32_t kLlmcEval = 20240522;
 constexpr size_t kLlmcHeader = 256 * sizeof(int32_t);
 
-TokenSource parse_llmc(std::shared_ptr<const void> owner, std::span<const std::byte> bytes, const std::string& name, const LlmcKind& kind) {
+TokenSource parse_llmc(std::shared_ptr<const void> owner, std::span<const std::byte> bytes,
+                       const std::string& name, const LlmcKind& kind) {
   if (bytes.size() < kLlmcHeader)
-    throw Error(fmt::format("{} has {} bytes, fewer than the {} of an llm.c header", name, bytes.size(), kLlmcHeader));
+    throw Error(fmt::format("{} has {} bytes, fewer than the {} of an llm.c header", name, bytes.size(),
+                            kLlmcHeader));
   const int32_t version = load<int32_t>(bytes.data() + 4), count = load<int32_t>(bytes.data() + 8);
   if (version != kind.version)
-    throw Error(fmt::format("{} has llm.c magic {} with version {}; version {} belongs to it", name, kind.magic, version, kind.version));
+    throw Error(fmt::format("{} has llm.c magic {} with version {}; version {} belongs to it", name,
+                            kind.magic, version, kind.version));
   const std::span<const std::byte> tokens = bytes.subspan(kLlmcHeader);
   if (count < 1 || uint64_t(count) * uint64_t(kind.width) != tokens.size())
-    throw Error(fmt::format("{} promises {} tokens of {} bytes but {} bytes follow its header", name, count, kind.width, tokens.size()));
+    throw Error(fmt::format("{} promises {} tokens of {} bytes but {} bytes follow its header", name, count,
+                            kind.width, tokens.size()));
   return {name, std::move(owner), tokens, kind.width, false};
 }
 
@@ -53,7 +61,8 @@ std::optional<int64_t> vocabulary_beside(const std::filesystem::path& path) {
   const std::filesystem::path meta = path.parent_path() / "meta.json";
   if (!std::filesystem::exists(meta)) return std::nullopt;
   const Json json = parse_json(read_file(meta), meta.string());
-  const bool sound = json.is_object() && json.contains("vocab_size") && json["vocab_size"].is_number_integer() && json["vocab_size"] > 0;
+  const bool sound = json.is_object() && json.contains("vocab_size") &&
+                     json["vocab_size"].is_number_integer() && json["vocab_size"] > 0;
   if (!sound) throw Error(meta.string() + " should be an object with a positive integer vocab_size");
   return json["vocab_size"].get<int64_t>();
 }
@@ -63,8 +72,10 @@ TokenSource bytes_as_tokens(const std::filesystem::path& path) {
   const std::span<const std::byte> bytes = file->bytes();
   refuse_empty(bytes, path.string());
   if (const auto zero = std::find(bytes.begin(), bytes.end(), std::byte{0}); zero != bytes.end())
-    throw Error(fmt::format("{} is no plain text: byte {} is zero, as in pictures, archives and UTF-16; give UTF-8 text, or ids as .npy", path.string(),
-                            zero - bytes.begin()));
+    throw Error(
+        fmt::format("{} is no plain text: byte {} is zero, as in pictures, archives and UTF-16; give UTF-8 "
+                    "text, or ids as .npy",
+                    path.string(), zero - bytes.begin()));
   return {path.string(), std::move(file), bytes, 1, false};
 }
 
@@ -76,7 +87,8 @@ TokenSource documents_as_tokens(const std::filesystem::path& path) {
     for (const char c : document) tokens->push_back(static_cast<unsigned char>(c));
     tokens->push_back(uint16_t(kEndOfDocument));
   });
-  if (starts.empty()) throw Error(path.string() + " holds no document: each line should be an object with `text`");
+  if (starts.empty())
+    throw Error(path.string() + " holds no document: each line should be an object with `text`");
   const std::span<const std::byte> bytes = std::as_bytes(std::span(*tokens));
   TokenSource source(path.string(), std::move(tokens), bytes, 2, false);
   source.set_document_starts(std::move(starts));
@@ -86,31 +98,40 @@ TokenSource documents_as_tokens(const std::filesystem::path& path) {
 TokenSource ids_as_tokens(const std::filesystem::path& path) {
   auto file = std::make_shared<MappedFile>(path);
   const std::span<const std::byte> bytes = file->bytes();
-  return path.extension() == ".npy" ? parse_npy(std::move(file), bytes, path.string()) : parse_bin(std::move(file), bytes, path.string());
+  return path.extension() == ".npy" ? parse_npy(std::move(file), bytes, path.string())
+                                    : parse_bin(std::move(file), bytes, path.string());
 }
 
 }  // namespace
 
-TokenSource::TokenSource(std::string name, std::shared_ptr<const void> owner, std::span<const std::byte> tokens, int width, bool is_signed)
+TokenSource::TokenSource(std::string name, std::shared_ptr<const void> owner,
+                         std::span<const std::byte> tokens, int width, bool is_signed)
     : name_(std::move(name)), owner_(std::move(owner)), tokens_(tokens), width_(width), signed_(is_signed) {}
 
 int64_t TokenSource::id_at(int64_t index) const {
   const std::byte* at = tokens_.data() + index * width_;
   switch (width_) {
-    case 1: return signed_ ? int64_t{load<int8_t>(at)} : int64_t{load<uint8_t>(at)};
-    case 2: return signed_ ? int64_t{load<int16_t>(at)} : int64_t{load<uint16_t>(at)};
-    case 4: return signed_ ? int64_t{load<int32_t>(at)} : int64_t{load<uint32_t>(at)};
-    default: return load<int64_t>(at);                    // a uint64 over 2^63 reads as negative, which read() refuses
+    case 1:
+      return signed_ ? int64_t{load<int8_t>(at)} : int64_t{load<uint8_t>(at)};
+    case 2:
+      return signed_ ? int64_t{load<int16_t>(at)} : int64_t{load<uint16_t>(at)};
+    case 4:
+      return signed_ ? int64_t{load<int32_t>(at)} : int64_t{load<uint32_t>(at)};
+    default:
+      return load<int64_t>(at);  // a uint64 over 2^63 reads as negative, which read() refuses
   }
 }
 
 void TokenSource::read(int64_t offset, std::span<int64_t> out) const {
   if (offset < 0 || offset > size() || int64_t(out.size()) > size() - offset)
-    throw Error(fmt::format("{} has {} tokens; {} from token {} on are not there", name_, size(), out.size(), offset), kFailed);
+    throw Error(
+        fmt::format("{} has {} tokens; {} from token {} on are not there", name_, size(), out.size(), offset),
+        kFailed);
   for (size_t i = 0; i < out.size(); ++i) {
     const int64_t id = id_at(offset + int64_t(i));
     if (id < 0 || id >= vocabulary_)
-      throw Error(fmt::format("{}: token {} has id {}, outside its vocabulary of {}", name_, offset + int64_t(i), id, vocabulary_));
+      throw Error(fmt::format("{}: token {} has id {}, outside its vocabulary of {}", name_,
+                              offset + int64_t(i), id, vocabulary_));
     out[i] = id;
   }
 }
@@ -119,25 +140,31 @@ int64_t TokenSource::largest_id() const {
   int64_t largest = 0;
   for (int64_t i = 0; i < size(); ++i) {
     const int64_t id = id_at(i);
-    if (id < 0 || id == INT64_MAX) throw Error(fmt::format("{}: token {} has id {}, which is no id", name_, i, id));
+    if (id < 0 || id == INT64_MAX)
+      throw Error(fmt::format("{}: token {} has id {}, which is no id", name_, i, id));
     largest = std::max(largest, id);
   }
   return largest;
 }
 
-TokenSource parse_bin(std::shared_ptr<const void> owner, std::span<const std::byte> bytes, const std::string& name) {
+TokenSource parse_bin(std::shared_ptr<const void> owner, std::span<const std::byte> bytes,
+                      const std::string& name) {
   refuse_empty(bytes, name);
   if (text_of(bytes).starts_with("\x93NUMPY")) throw Error(name + " is a NumPy file: name it .npy");
   if (bytes.size() >= sizeof(int32_t)) {
     const int32_t magic = load<int32_t>(bytes.data());
     if (magic == kLlmcEval)
-      throw Error(name + " is an llm.c evaluation file (magic 20240522), which holds examples, not a stream of tokens");
+      throw Error(
+          name +
+          " is an llm.c evaluation file (magic 20240522), which holds examples, not a stream of tokens");
     for (const LlmcKind& kind : kLlmc)
       if (magic == kind.magic) return parse_llmc(std::move(owner), bytes, name, kind);
   }
   if (bytes.size() % 2)
-    throw Error(fmt::format("{} has {} bytes, an odd number: it should hold raw uint16 tokens (nanoGPT) or begin with an llm.c header",
-                            name, bytes.size()));
+    throw Error(
+        fmt::format("{} has {} bytes, an odd number: it should hold raw uint16 tokens (nanoGPT) or begin "
+                    "with an llm.c header",
+                    name, bytes.size()));
   return {name, std::move(owner), bytes, 2, false};
 }
 
@@ -149,11 +176,14 @@ bool is_token_file(const std::filesystem::path& path) {
 
 TokenSource open_tokens(const std::filesystem::path& path, std::optional<int64_t> vocabulary) {
   const std::string name = path.string();
-  if (vocabulary && *vocabulary < 1) throw Error(fmt::format("{}: a vocabulary has at least 1 id, not {}", name, *vocabulary));
+  if (vocabulary && *vocabulary < 1)
+    throw Error(fmt::format("{}: a vocabulary has at least 1 id, not {}", name, *vocabulary));
   const bool text = name.ends_with(".txt"), ids = name.ends_with(".bin") || name.ends_with(".npy");
   if (std::filesystem::is_directory(path)) throw Error(name + " is a folder, not a file of text or tokens");
   if (!is_token_file(path))
-    throw Error(name + ": the name of a file to learn from ends in .txt, .jsonl, .jsonl.gz, .jsonl.zst, .bin or .npy");
+    throw Error(
+        name +
+        ": the name of a file to learn from ends in .txt, .jsonl, .jsonl.gz, .jsonl.zst, .bin or .npy");
   TokenSource source = text ? bytes_as_tokens(path) : ids ? ids_as_tokens(path) : documents_as_tokens(path);
   if (!vocabulary) vocabulary = ids ? vocabulary_beside(path) : kByteVocabulary;
   source.set_vocabulary(vocabulary ? *vocabulary : source.largest_id() + 1);

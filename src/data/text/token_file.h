@@ -11,23 +11,25 @@
 
 namespace darope {
 
-// Text as bytes: ids 0..255 and, behind every document of a .jsonl, the end-of-document id. A .txt is one document without it.
+// Text as bytes: ids 0..255 and, behind every document of a .jsonl, the end-of-document id. A .txt is one
+// document without it.
 inline constexpr int64_t kEndOfDocument = 256, kByteVocabulary = 257;
 
 // Tokens of one file, wherever they lie: mapped from the disk, or decoded in memory.
 class TokenSource {
  public:
   // `tokens` are little-endian integers of `width` bytes that live in `owner`.
-  TokenSource(std::string name, std::shared_ptr<const void> owner, std::span<const std::byte> tokens, int width, bool is_signed);
+  TokenSource(std::string name, std::shared_ptr<const void> owner, std::span<const std::byte> tokens,
+              int width, bool is_signed);
 
-  int64_t vocabulary() const { return vocabulary_; }      // every id read() gives is below this
+  int64_t vocabulary() const { return vocabulary_; }  // every id read() gives is below this
   int64_t size() const { return int64_t(tokens_.size()) / width_; }
   void read(int64_t offset, std::span<int64_t> out) const;
-  const std::vector<int64_t>& document_starts() const { return document_starts_; }      // rising, from 0
+  const std::vector<int64_t>& document_starts() const { return document_starts_; }  // rising, from 0
 
   void set_vocabulary(int64_t vocabulary) { vocabulary_ = vocabulary; }
   void set_document_starts(std::vector<int64_t> starts) { document_starts_ = std::move(starts); }
-  int64_t largest_id() const;                             // one pass over everything
+  int64_t largest_id() const;  // one pass over everything
 
  private:
   int64_t id_at(int64_t index) const;
@@ -44,14 +46,18 @@ class TokenSource {
 // Reads by the file's name:
 //   .bin                       llm.c's header and uint16 or uint32, or else nanoGPT's raw uint16
 //   .npy                       NumPy's integers, C order, any shape, read flat
-//   .txt .jsonl .jsonl.gz .jsonl.zst      bytes (above); each line of .jsonl is an object with `text` or `content`
-// The vocabulary is the one given, else that of bytes, or for .bin and .npy "vocab_size" of a meta.json beside the file,
-// else the largest id + 1, which takes a pass over the file.
-bool is_token_file(const std::filesystem::path& path);      // one of these names; whether it is there is not asked
+//   .txt .jsonl .jsonl.gz .jsonl.zst      bytes (above); each line of .jsonl is an object with `text` or
+//   `content`
+// The vocabulary is the one given, else that of bytes, or for .bin and .npy "vocab_size" of a meta.json
+// beside the file, else the largest id + 1, which takes a pass over the file.
+bool is_token_file(
+    const std::filesystem::path& path);  // one of these names; whether it is there is not asked
 TokenSource open_tokens(const std::filesystem::path& path, std::optional<int64_t> vocabulary = std::nullopt);
 
 // The same from bytes that live in `owner`, with any vocabulary; `name` stands in the messages.
-TokenSource parse_bin(std::shared_ptr<const void> owner, std::span<const std::byte> bytes, const std::string& name);
-TokenSource parse_npy(std::shared_ptr<const void> owner, std::span<const std::byte> bytes, const std::string& name);
+TokenSource parse_bin(std::shared_ptr<const void> owner, std::span<const std::byte> bytes,
+                      const std::string& name);
+TokenSource parse_npy(std::shared_ptr<const void> owner, std::span<const std::byte> bytes,
+                      const std::string& name);
 
 }  // namespace darope

@@ -8,7 +8,9 @@ namespace darope::report {
 namespace {
 
 // How often the reference's share fits: "1.4x".
-std::string times(double value, double reference) { return reference > 0 ? fmt::format(" <small>{:.2f}x</small>", value / reference) : ""; }
+std::string times(double value, double reference) {
+  return reference > 0 ? fmt::format(" <small>{:.2f}x</small>", value / reference) : "";
+}
 
 std::string seconds_text(double seconds) {
   return seconds < 120    ? fmt::format("{:.1f} s", seconds)
@@ -30,15 +32,21 @@ std::string cost_section(const Summary& summary, const Gathered&) {
   for (size_t e = 0; e < summary.encodings.size(); ++e) {
     const Cost& c = summary.costs[e];
     rows += fmt::format(
-        "<tr {}>{}{}{}{}{}</tr>", of_encoding(e), encoding_cell(summary, e), number_cell(thousands(c.parameters), c.parameters),
+        "<tr {}>{}{}{}{}{}</tr>", of_encoding(e), encoding_cell(summary, e),
+        number_cell(thousands(c.parameters), c.parameters),
         number_cell(seconds_text(c.seconds) + times(c.seconds, reference.seconds), c.seconds),
-        number_cell(thousands(c.tokens_per_second) + times(c.tokens_per_second, reference.tokens_per_second), c.tokens_per_second),
-        number_cell(fmt::format("{:.0f} MiB", double(c.peak_memory_bytes) / (1 << 20)), double(c.peak_memory_bytes)));
+        number_cell(thousands(c.tokens_per_second) + times(c.tokens_per_second, reference.tokens_per_second),
+                    c.tokens_per_second),
+        number_cell(fmt::format("{:.0f} MiB", double(c.peak_memory_bytes) / (1 << 20)),
+                    double(c.peak_memory_bytes)));
   }
   std::string head;
-  for (const char* title : {"encoding", "parameters", "time a run", "tokens/s", "peak memory"}) head += heading_cell(title);
-  return fmt::format("<p>Means over finished runs, as long as they took beside whatever else the machine did; memory is the most any run took. Small figures: times what {} takes.</p>{}",
-                     escape(summary.reference), table(head, rows));
+  for (const char* title : {"encoding", "parameters", "time a run", "tokens/s", "peak memory"})
+    head += heading_cell(title);
+  return fmt::format(
+      "<p>Means over finished runs, as long as they took beside whatever else the machine did; memory is the "
+      "most any run took. Small figures: times what {} takes.</p>{}",
+      escape(summary.reference), table(head, rows));
 }
 
 }  // namespace darope::report

@@ -10,21 +10,23 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr size_t kPointsOfPage = 60'000;   // all curves together: what the page's weight allows
+constexpr size_t kPointsOfPage = 60'000;  // all curves together: what the page's weight allows
 
 // The mean over seeds, where their curves have the same steps; else the first seed's.
-std::vector<CurvePoint> mean_curve(const Gathered& all, const std::string& dataset, const std::string& encoding) {
+std::vector<CurvePoint> mean_curve(const Gathered& all, const std::string& dataset,
+                                   const std::string& encoding) {
   std::vector<CurvePoint> mean;
   double count = 0;
   for (const Run& run : all.runs) {
     if (run.dataset != dataset || run.encoding != encoding || run.diverged || run.curve.empty()) continue;
     if (mean.empty()) mean.assign(run.curve.size(), {});
-    const bool same_steps =
-        mean.size() == run.curve.size() &&
-        (count == 0 || std::equal(mean.begin(), mean.end(), run.curve.begin(), [](auto& a, auto& b) { return a.step == b.step; }));
+    const bool same_steps = mean.size() == run.curve.size() &&
+                            (count == 0 || std::equal(mean.begin(), mean.end(), run.curve.begin(),
+                                                      [](auto& a, auto& b) { return a.step == b.step; }));
     if (!same_steps) continue;
     ++count;
-    for (size_t i = 0; i < mean.size(); ++i) mean[i] = {run.curve[i].step, mean[i].loss + (run.curve[i].loss - mean[i].loss) / count};
+    for (size_t i = 0; i < mean.size(); ++i)
+      mean[i] = {run.curve[i].step, mean[i].loss + (run.curve[i].loss - mean[i].loss) / count};
   }
   return mean;
 }
@@ -42,14 +44,15 @@ ordered_json points(const std::vector<CurvePoint>& curve, size_t stride) {
 }  // namespace
 
 ordered_json curves_data(const Summary& summary, const Gathered& all) {
-  const size_t curves = summary.datasets.size() * summary.encodings.size(), stride = 1 + curves * kCurvePoints / kPointsOfPage;
+  const size_t curves = summary.datasets.size() * summary.encodings.size(),
+               stride = 1 + curves * kCurvePoints / kPointsOfPage;
   ordered_json charts = ordered_json::array();
   for (const Dataset& dataset : summary.datasets) {
     ordered_json series = ordered_json::array(), steps = nullptr;
     for (const std::string& encoding : summary.encodings) {
       ordered_json own = points(mean_curve(all, dataset.name, encoding), stride);
       if (steps.is_null() && !own["steps"].empty()) steps = own["steps"];
-      if (own["steps"] == steps) own.erase("steps");   // nearly always shared
+      if (own["steps"] == steps) own.erase("steps");  // nearly always shared
       series.push_back(std::move(own));
     }
     charts.push_back({{"steps", steps}, {"series", series}});
@@ -58,11 +61,13 @@ ordered_json curves_data(const Summary& summary, const Gathered& all) {
 }
 
 std::string curves_section(const Summary& summary, const Gathered& all) {
-  if (std::all_of(all.runs.begin(), all.runs.end(), [](const Run& run) { return run.curve.empty(); })) return "";
-  std::string html =
-      fmt::format("<p>Training loss by step, the mean over seeds, averaged down to at most {} points.</p><div class='grid'>", kCurvePoints);
-  for (size_t d = 0; d < summary.datasets.size(); ++d)
-    html += chart("curves", d, summary.datasets[d].name);
+  if (std::all_of(all.runs.begin(), all.runs.end(), [](const Run& run) { return run.curve.empty(); }))
+    return "";
+  std::string html = fmt::format(
+      "<p>Training loss by step, the mean over seeds, averaged down to at most {} points.</p><div "
+      "class='grid'>",
+      kCurvePoints);
+  for (size_t d = 0; d < summary.datasets.size(); ++d) html += chart("curves", d, summary.datasets[d].name);
   return html + "</div>";
 }
 

@@ -25,7 +25,8 @@ ordered_json lengths_data(const Summary& summary) {
     ordered_json x = ordered_json::array(), series = ordered_json::array();
     for (const AtLength& at : dataset.lengths) x.push_back(length_name(at.x));
     for (size_t e = 0; e < summary.encodings.size(); ++e) {
-      ordered_json mean = ordered_json::array(), width = ordered_json::array(), spread = ordered_json::array();
+      ordered_json mean = ordered_json::array(), width = ordered_json::array(),
+                   spread = ordered_json::array();
       for (const AtLength& at : dataset.lengths) {
         mean.push_back(rounded(at.cells[e].mean, scale));
         width.push_back(rounded(at.cells[e].cousineau_morey, scale));
@@ -33,18 +34,23 @@ ordered_json lengths_data(const Summary& summary) {
       }
       series.push_back({{"mean", mean}, {"width", width}, {"spread", spread}});
     }
-    charts.push_back({{"accuracy", dataset.higher_better}, {"chance", rounded(dataset.true_chance, scale)}, {"x", x}, {"series", series}});
+    charts.push_back({{"accuracy", dataset.higher_better},
+                      {"chance", rounded(dataset.true_chance, scale)},
+                      {"x", x},
+                      {"series", series}});
   }
   return charts;
 }
 
 std::string lengths_section(const Summary& summary, const Gathered&) {
   if (summary.lengths.size() < 2) return "";
-  const bool accuracies = std::any_of(summary.datasets.begin(), summary.datasets.end(), [](const Dataset& d) { return d.higher_better; });
-  std::string html = fmt::format("<p>Mean score at each multiple of the training length{}. Hover a point for its value and intervals.</p><div class='grid'>",
-                                 accuracies ? "; the thin grey line is chance" : "");
-  for (size_t d = 0; d < summary.datasets.size(); ++d)
-    html += chart("lengths", d, summary.datasets[d].name);
+  const bool accuracies = std::any_of(summary.datasets.begin(), summary.datasets.end(),
+                                      [](const Dataset& d) { return d.higher_better; });
+  std::string html = fmt::format(
+      "<p>Mean score at each multiple of the training length{}. Hover a point for its value and "
+      "intervals.</p><div class='grid'>",
+      accuracies ? "; the thin grey line is chance" : "");
+  for (size_t d = 0; d < summary.datasets.size(); ++d) html += chart("lengths", d, summary.datasets[d].name);
   return html + "</div>";
 }
 

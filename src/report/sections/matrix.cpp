@@ -37,11 +37,12 @@ std::string hover(const Dataset& dataset, const AtLength& at, const Cell& cell) 
   const auto score = [&](double v) { return score_text(v, dataset.higher_better); };
   std::string text = fmt::format("{} on {}: {}", cell.encoding, dataset.name, score(*cell.mean));
   if (cell.cousineau_morey)
-    text += fmt::format("\n95 % within examples ± {} (Cousineau-Morey), ± {} (Loftus-Masson)", score(*cell.cousineau_morey),
-                        score(*at.loftus_masson));
+    text += fmt::format("\n95 % within examples ± {} (Cousineau-Morey), ± {} (Loftus-Masson)",
+                        score(*cell.cousineau_morey), score(*at.loftus_masson));
   if (cell.pooled) text += fmt::format("\nover all tokens alike {}", score(*cell.pooled));
   std::string seeds;
-  for (size_t s = 0; s < cell.seeds.size(); ++s) seeds += fmt::format("{}{}: {}", s ? ", " : "", cell.seeds[s], score(cell.by_seed[s]));
+  for (size_t s = 0; s < cell.seeds.size(); ++s)
+    seeds += fmt::format("{}{}: {}", s ? ", " : "", cell.seeds[s], score(cell.by_seed[s]));
   text += "\nby seed " + seeds + (cell.seed_sd ? fmt::format(" (SD {})", score(*cell.seed_sd)) : "");
   if (cell.exact_match)
     text += fmt::format("\nexact match {:.1f} % (Wilson {:.1f} to {:.1f})", 100 * cell.exact_match->share,
@@ -56,17 +57,24 @@ std::string hover(const Dataset& dataset, const AtLength& at, const Cell& cell) 
 
 std::string cell_html(const Dataset& dataset, const AtLength& at, const Cell& cell, size_t e) {
   const std::string lost =
-      cell.diverged.empty() ? "" : fmt::format("<small class='lost'>diverged: seed {}</small>", fmt::join(cell.diverged, ", "));
-  if (!cell.mean) return number_cell(lost.empty() ? "<small>not run</small>" : lost, std::nullopt, of_encoding(e));
+      cell.diverged.empty()
+          ? ""
+          : fmt::format("<small class='lost'>diverged: seed {}</small>", fmt::join(cell.diverged, ", "));
+  if (!cell.mean)
+    return number_cell(lost.empty() ? "<small>not run</small>" : lost, std::nullopt, of_encoding(e));
   const std::string width =
-      (cell.cousineau_morey ? fmt::format("<small>± {}</small>", score_text(*cell.cousineau_morey, dataset.higher_better)) : "") +
-      (cell.seed_sd ? fmt::format("<small>SD {}</small>", score_text(*cell.seed_sd, dataset.higher_better)) : "");
-  return number_cell(fmt::format("<b>{}</b> <i>{}</i>{}{}", score_text(*cell.mean, dataset.higher_better),
-                                 sign_against_reference(at, cell.encoding), width, lost),
-                     *cell.mean,
-                     fmt::format("{} class='heat{}' style='--h:{:.2f}' title='{}'", of_encoding(e),
-                                 is_best(dataset, at, cell) && at.learned ? " best" : "", heat(*cell.mean, colour_range(dataset, at)),
-                                 escape(hover(dataset, at, cell))));
+      (cell.cousineau_morey
+           ? fmt::format("<small>± {}</small>", score_text(*cell.cousineau_morey, dataset.higher_better))
+           : "") +
+      (cell.seed_sd ? fmt::format("<small>SD {}</small>", score_text(*cell.seed_sd, dataset.higher_better))
+                    : "");
+  return number_cell(
+      fmt::format("<b>{}</b> <i>{}</i>{}{}", score_text(*cell.mean, dataset.higher_better),
+                  sign_against_reference(at, cell.encoding), width, lost),
+      *cell.mean,
+      fmt::format("{} class='heat{}' style='--h:{:.2f}' title='{}'", of_encoding(e),
+                  is_best(dataset, at, cell) && at.learned ? " best" : "",
+                  heat(*cell.mean, colour_range(dataset, at)), escape(hover(dataset, at, cell))));
 }
 
 std::string dataset_row(const Dataset& dataset, const AtLength& at) {
@@ -74,8 +82,9 @@ std::string dataset_row(const Dataset& dataset, const AtLength& at) {
   if (!dataset.higher_better) about += (about.empty() ? "" : ", ") + metric_name(dataset.metric);
   if (dataset.true_chance) about += fmt::format(", chance {:.0f}", 100 * *dataset.true_chance);
   if (at.best_constant) about += fmt::format(", best constant {:.0f}", 100 * *at.best_constant);
-  std::string row = fmt::format("<th scope='row' data-v='{0}'>{0}<small>{1}</small>{2}</th>", escape(dataset.name), escape(about),
-                                at.learned ? "" : "<span class='badge undecided'>not learned</span>");
+  std::string row =
+      fmt::format("<th scope='row' data-v='{0}'>{0}<small>{1}</small>{2}</th>", escape(dataset.name),
+                  escape(about), at.learned ? "" : "<span class='badge undecided'>not learned</span>");
   for (size_t e = 0; e < at.cells.size(); ++e) row += cell_html(dataset, at, at.cells[e], e);
   return fmt::format("<tr{}>{}</tr>", at.learned ? "" : " class='faint'", row);
 }
@@ -84,13 +93,15 @@ std::string dataset_row(const Dataset& dataset, const AtLength& at) {
 
 std::string matrix_section(const Summary& summary, const Gathered&) {
   std::string html = fmt::format(
-      "<p>Scores: {}. Mean over seeds ± the 95 % within-example half-width, and the SD over seeds; the best of a row is underlined. "
+      "<p>Scores: {}. Mean over seeds ± the 95 % within-example half-width, and the SD over seeds; the best "
+      "of a row is underlined. "
       "Beside it, against {}: ▲ better, ▼ worse, = tied, ? undecided. "
       "Hover a cell for its seeds, the mean over tokens, exact match and more.</p>",
       units_in_words(summary), escape(summary.reference));
   for (size_t i = 0; i < summary.lengths.size(); ++i) {
     std::string head = heading_cell("dataset"), rows;
-    for (size_t e = 0; e < summary.encodings.size(); ++e) head += heading_cell(escape(summary.encodings[e]), of_encoding(e));
+    for (size_t e = 0; e < summary.encodings.size(); ++e)
+      head += heading_cell(escape(summary.encodings[e]), of_encoding(e));
     for (const Dataset& dataset : summary.datasets)
       if (const AtLength* at = dataset.at(summary.lengths[i])) rows += dataset_row(dataset, *at);
     html += per_length(summary, i, table(head, rows, "matrix"));

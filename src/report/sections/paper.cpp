@@ -18,33 +18,42 @@ const Json& paper() {
 // The paper gives one number to all variants of an encoding.
 std::optional<double> number_of(const std::string& dataset, const std::string& encoding) {
   for (const Json& row : paper().at("numbers"))
-    if (row.at("dataset") == dataset && row.at("encoding") == without_options(encoding)) return row.at("nll").get<double>();
+    if (row.at("dataset") == dataset && row.at("encoding") == without_options(encoding))
+      return row.at("nll").get<double>();
   return std::nullopt;
 }
 
 std::string numbers_row(const Summary& summary, const Dataset& dataset, size_t e) {
   const std::string& encoding = summary.encodings[e];
-  const std::optional<double> theirs = number_of(dataset.name, encoding), ours = dataset.lengths.front().cells[e].mean;
+  const std::optional<double> theirs = number_of(dataset.name, encoding),
+                              ours = dataset.lengths.front().cells[e].mean;
   if (!theirs && !ours) return "";
   const std::string gap = theirs && ours ? fmt::format("{:+.4f}", *ours - *theirs) : "–";
-  return fmt::format("<tr {}><th scope='row'>{}</th><td>{}</td>{}{}<td>{}</td></tr>", of_encoding(e), escape(dataset.name),
-                     escape(encoding), number_cell(score_text(ours, false), ours), number_cell(score_text(theirs, false), theirs), gap);
+  return fmt::format("<tr {}><th scope='row'>{}</th><td>{}</td>{}{}<td>{}</td></tr>", of_encoding(e),
+                     escape(dataset.name), escape(encoding), number_cell(score_text(ours, false), ours),
+                     number_cell(score_text(theirs, false), theirs), gap);
 }
 
 std::string numbers_table(const Summary& summary) {
   std::string rows;
   for (const Dataset& dataset : summary.datasets) {
     const auto& numbers = paper().at("numbers");
-    const bool known = std::any_of(numbers.begin(), numbers.end(), [&](const Json& row) { return row.at("dataset") == dataset.name; });
-    for (size_t e = 0; known && !dataset.lengths.empty() && e < summary.encodings.size(); ++e) rows += numbers_row(summary, dataset, e);
+    const bool known = std::any_of(numbers.begin(), numbers.end(),
+                                   [&](const Json& row) { return row.at("dataset") == dataset.name; });
+    for (size_t e = 0; known && !dataset.lengths.empty() && e < summary.encodings.size(); ++e)
+      rows += numbers_row(summary, dataset, e);
   }
   if (rows.empty()) return "";
   std::string head;
-  for (const char* title : {"dataset", "encoding", "here", "paper", "here minus paper"}) head += heading_cell(title);
-  return fmt::format("<p class='fine'>From the paper: {}. They hold for its models and budgets, which are those of configs/paper. "
-                     "The paper tuned hyperparameters with RoPE-10k and then gave DaRoPE a small sweep of its own; here none was "
-                     "re-tuned for any encoding.</p>",
-                     escape(paper().at("numbers_source").get<std::string>())) +
+  for (const char* title : {"dataset", "encoding", "here", "paper", "here minus paper"})
+    head += heading_cell(title);
+  return fmt::format(
+             "<p class='fine'>From the paper: {}. They hold for its models and budgets, which are those of "
+             "configs/paper. "
+             "The paper tuned hyperparameters with RoPE-10k and then gave DaRoPE a small sweep of its own; "
+             "here none was "
+             "re-tuned for any encoding.</p>",
+             escape(paper().at("numbers_source").get<std::string>())) +
          table(head, rows);
 }
 
@@ -53,10 +62,12 @@ std::string order_here(const Aggregate& aggregate) {
   std::vector<const Aggregate::Row*> rows;
   for (const Aggregate::Row& row : aggregate.rows)
     if (row.normalised) rows.push_back(&row);
-  std::sort(rows.begin(), rows.end(), [](const auto* a, const auto* b) { return *a->normalised > *b->normalised; });
+  std::sort(rows.begin(), rows.end(),
+            [](const auto* a, const auto* b) { return *a->normalised > *b->normalised; });
   std::string text;
   for (const Aggregate::Row* row : rows)
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", escape(row->encoding), score_text(row->normalised, true));
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", escape(row->encoding),
+                        score_text(row->normalised, true));
   return text;
 }
 
@@ -65,11 +76,17 @@ std::string accounts_table(const Summary& summary) {
   for (const Json& account : paper().at("accounts"))
     for (const Aggregate& each : summary.aggregates)
       if (each.x == 1 && each.over == account.at("over"))
-        rows += fmt::format("<tr><th scope='row'>{} <small>({})</small></th><td class='words'>{}</td><td class='words'>{}</td></tr>",
-                            escape(each.over), each.datasets.size(), escape(account.at("says").get<std::string>()), order_here(each));
+        rows += fmt::format(
+            "<tr><th scope='row'>{} <small>({})</small></th><td class='words'>{}</td><td "
+            "class='words'>{}</td></tr>",
+            escape(each.over), each.datasets.size(), escape(account.at("says").get<std::string>()),
+            order_here(each));
   if (rows.empty()) return "";
-  return fmt::format("<p class='fine'>From the paper: {}.</p>", escape(paper().at("accounts_source").get<std::string>())) +
-         table(heading_cell("tasks") + heading_cell("the paper says", "class='words'") + heading_cell("here, best first", "class='words'"), rows);
+  return fmt::format("<p class='fine'>From the paper: {}.</p>",
+                     escape(paper().at("accounts_source").get<std::string>())) +
+         table(heading_cell("tasks") + heading_cell("the paper says", "class='words'") +
+                   heading_cell("here, best first", "class='words'"),
+               rows);
 }
 
 // The paper's suite is told by its size: whoever runs a few tasks does not repeat it.
@@ -78,7 +95,8 @@ constexpr size_t kTasksOfThePaper = 15;
 }  // namespace
 
 std::string paper_section(const Summary& summary, const Gathered&) {
-  const auto whole = std::find_if(summary.aggregates.begin(), summary.aggregates.end(), [](const Aggregate& a) { return a.over == "all"; });
+  const auto whole = std::find_if(summary.aggregates.begin(), summary.aggregates.end(),
+                                  [](const Aggregate& a) { return a.over == "all"; });
   const bool suite = whole != summary.aggregates.end() && whole->datasets.size() >= kTasksOfThePaper;
   return numbers_table(summary) + (suite ? accounts_table(summary) : "");
 }

@@ -23,9 +23,12 @@ constexpr size_t kColours = 8;
 
 }  // namespace
 
-std::string table(const std::string& head, const std::string& rows, const std::string& classes, const std::string& attributes) {
-  return fmt::format("<div class='scroll'><table class='sortable {}' {}><thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>", classes,
-                     attributes, head, rows);
+std::string table(const std::string& head, const std::string& rows, const std::string& classes,
+                  const std::string& attributes) {
+  return fmt::format(
+      "<div class='scroll'><table class='sortable {}' "
+      "{}><thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>",
+      classes, attributes, head, rows);
 }
 
 std::string chart(const std::string& kind, size_t index, const std::string& text) {
@@ -39,8 +42,10 @@ std::string heading_cell(const std::string& html, const std::string& attributes)
   return fmt::format("<th scope='col' {}><button type='button'>{}</button></th>", attributes, html);
 }
 
-std::string number_cell(const std::string& html, const std::optional<double>& sort_by, const std::string& attributes) {
-  return fmt::format("<td data-v='{}' {}>{}</td>", sort_by ? fmt::format("{:.8g}", *sort_by) : "", attributes, html);
+std::string number_cell(const std::string& html, const std::optional<double>& sort_by,
+                        const std::string& attributes) {
+  return fmt::format("<td data-v='{}' {}>{}</td>", sort_by ? fmt::format("{:.8g}", *sort_by) : "", attributes,
+                     html);
 }
 
 std::string swatch(size_t encoding) {
@@ -59,14 +64,17 @@ std::string encoding_cell(const Summary& summary, size_t encoding) {
 
 std::string per_length(const Summary& summary, size_t length, const std::string& html) {
   const double x = summary.lengths[length];
-  const std::string caption = summary.lengths.size() == 1 ? "" : fmt::format("<p class='caption'>{}: {}</p>", length_name(x), at_length(x));
+  const std::string caption = summary.lengths.size() == 1 ? ""
+                                                          : fmt::format("<p class='caption'>{}: {}</p>",
+                                                                        length_name(x), at_length(x));
   return fmt::format("<div class='block' data-x='{}'>{}{}</div>", length, caption, html);
 }
 
 std::string of_encoding(size_t encoding) { return fmt::format("data-e='{}'", encoding); }
 
 size_t index_of(const Summary& summary, const std::string& encoding) {
-  return size_t(std::find(summary.encodings.begin(), summary.encodings.end(), encoding) - summary.encodings.begin());
+  return size_t(std::find(summary.encodings.begin(), summary.encodings.end(), encoding) -
+                summary.encodings.begin());
 }
 
 std::string outcome_badge(stats::Outcome outcome) {
@@ -81,18 +89,24 @@ std::string sign_against_reference(const AtLength& at, const std::string& encodi
   if (!at.learned) return "";
   for (const stats::Comparison& c : at.comparisons) {
     if (c.second != encoding) continue;
-    switch (c.outcome) {   // seen from the baseline
-      case stats::Outcome::better: return "▼";
-      case stats::Outcome::worse: return "▲";
-      case stats::Outcome::tied: return "=";
-      case stats::Outcome::undecided: return "?";
+    switch (c.outcome) {  // seen from the baseline
+      case stats::Outcome::better:
+        return "▼";
+      case stats::Outcome::worse:
+        return "▲";
+      case stats::Outcome::tied:
+        return "=";
+      case stats::Outcome::undecided:
+        return "?";
     }
   }
   return "";
 }
 
-std::string with_spread(const std::optional<double>& mean, const std::optional<double>& spread, bool higher_better) {
-  return score_text(mean, higher_better) + (mean && spread ? fmt::format(" <small>± {}</small>", score_text(*spread, higher_better)) : "");
+std::string with_spread(const std::optional<double>& mean, const std::optional<double>& spread,
+                        bool higher_better) {
+  return score_text(mean, higher_better) +
+         (mean && spread ? fmt::format(" <small>± {}</small>", score_text(*spread, higher_better)) : "");
 }
 
 }  // namespace darope::report

@@ -16,7 +16,9 @@ namespace {
 
 // As it may stand in a shell: names come from files of strangers.
 std::string shell_word(const std::string& text) {
-  const auto harmless = [](unsigned char c) { return std::isalnum(c) || std::string_view("_-./:=,").find(char(c)) != std::string_view::npos; };
+  const auto harmless = [](unsigned char c) {
+    return std::isalnum(c) || std::string_view("_-./:=,").find(char(c)) != std::string_view::npos;
+  };
   if (!text.empty() && std::all_of(text.begin(), text.end(), harmless)) return text;
   std::string safe = "'";
   for (const char c : text) safe += c == '\'' ? "'\\''" : std::string(1, c);
@@ -49,28 +51,34 @@ std::map<std::string, std::string> settings_of(const std::string& yaml) {
 
 // The run whose config stands on the page for all of its dataset.
 const Run* shown_for(const std::string& dataset, const Gathered& all) {
-  const auto run = std::find_if(all.runs.begin(), all.runs.end(), [&](const Run& r) { return r.dataset == dataset && !r.config.empty(); });
+  const auto run = std::find_if(all.runs.begin(), all.runs.end(),
+                                [&](const Run& r) { return r.dataset == dataset && !r.config.empty(); });
   return run == all.runs.end() ? nullptr : &*run;
 }
 
 // What a reader's own copy of the data would be called, where the dataset is not a task.
 std::string own_copy(const std::string& key, const std::string& path) {
-  const std::filesystem::path whole = path, name = whole.has_filename() ? whole.filename() : whole.parent_path().filename();
+  const std::filesystem::path whole = path,
+                              name = whole.has_filename() ? whole.filename() : whole.parent_path().filename();
   return key == "data.root_dir" ? "data/" + name.string() : name.string();
 }
 
-// Trains the run again from what the page holds: the config shown for its dataset, and what this run has otherwise. Where things
-// lie and how often a run saves is the reader's own business.
+// Trains the run again from what the page holds: the config shown for its dataset, and what this run has
+// otherwise. Where things lie and how often a run saves is the reader's own business.
 std::string command(const Run& run, const Gathered& all) {
   const Run* shown = shown_for(run.dataset, all);
   if (!shown || run.config.empty()) return "–";
   const auto ours = settings_of(run.config), theirs = settings_of(shown->config);
   std::string text = "darope train " + shell_word(config_name(run.dataset));
   for (const auto& [key, value] : ours) {
-    const bool data = key == "data.root_dir" || key == "data.path", same = theirs.contains(key) && theirs.at(key) == value;
-    const bool own = key == "name" || key == "dump_dir" || key == "threads" || key.starts_with("checkpoint.") || key.starts_with("logging.");
-    if (data && !value.empty()) text += fmt::format(" {}", shell_word(key + "=" + own_copy(key, value)));
-    else if (!data && !own && !same) text += fmt::format(" {}", shell_word(key + "=" + value));
+    const bool data = key == "data.root_dir" || key == "data.path",
+               same = theirs.contains(key) && theirs.at(key) == value;
+    const bool own = key == "name" || key == "dump_dir" || key == "threads" ||
+                     key.starts_with("checkpoint.") || key.starts_with("logging.");
+    if (data && !value.empty())
+      text += fmt::format(" {}", shell_word(key + "=" + own_copy(key, value)));
+    else if (!data && !own && !same)
+      text += fmt::format(" {}", shell_word(key + "=" + value));
   }
   return text + " dump_dir=again";
 }
@@ -87,9 +95,13 @@ std::string needs(const Gathered& all) {
       }
   std::string text;
   if (!folders.empty())
-    text += fmt::format(" <code>darope data prepare KIND SOURCE --out FOLDER</code> makes {}: docs/data.md has the kinds and where their "
-                        "sources come from.", escape(and_list(folders)));
-  if (!files.empty()) text += fmt::format(" To be there beside it: {}, what was compared on.", escape(and_list(files)));
+    text += fmt::format(
+        " <code>darope data prepare KIND SOURCE --out FOLDER</code> makes {}: docs/data.md has the kinds and "
+        "where their "
+        "sources come from.",
+        escape(and_list(folders)));
+  if (!files.empty())
+    text += fmt::format(" To be there beside it: {}, what was compared on.", escape(and_list(files)));
   return text;
 }
 
@@ -98,11 +110,14 @@ std::string run_row(const Run& run, const Summary& summary, const Gathered& all)
     return fmt::format("<td title='{}'><code>{}</code></td>", escape(text), escape(text.substr(0, 10)));
   };
   return fmt::format(
-      "<tr {}><th scope='row'>{}</th><td>{}</td>{}<td>{}</td>{}{}{}{}{}<td><code class='command'>{}</code></td></tr>",
+      "<tr {}><th scope='row'>{}</th><td>{}</td>{}<td>{}</td>{}{}{}{}{}<td><code "
+      "class='command'>{}</code></td></tr>",
       of_encoding(index_of(summary, run.encoding)), escape(run.dataset), escape(run.typed),
-      number_cell(fmt::to_string(run.seed), double(run.seed)), run.diverged ? "<span class='badge worse'>▼ diverged</span>" : "finished",
-      number_cell(fmt::to_string(run.steps), double(run.steps)), number_cell(count_text(double(run.tokens)), double(run.tokens)),
-      hash(run.shared_init), hash(run.data_order), hash(run.config_without_encoding), escape(command(run, all)));
+      number_cell(fmt::to_string(run.seed), double(run.seed)),
+      run.diverged ? "<span class='badge worse'>▼ diverged</span>" : "finished",
+      number_cell(fmt::to_string(run.steps), double(run.steps)),
+      number_cell(count_text(double(run.tokens)), double(run.tokens)), hash(run.shared_init),
+      hash(run.data_order), hash(run.config_without_encoding), escape(command(run, all)));
 }
 
 std::string facts(const Gathered& all) {
@@ -127,16 +142,20 @@ std::string facts(const Gathered& all) {
 
 std::string differing_options(const Summary& summary) {
   std::string items;
-  for (const Variants& each : summary.variants) items += fmt::format("<li>{}</li>", escape(options_in_words(each)));
-  return items.empty() ? "" : fmt::format("<h3>Options that differ between datasets</h3><ul class='notes'>{}</ul>", items);
+  for (const Variants& each : summary.variants)
+    items += fmt::format("<li>{}</li>", escape(options_in_words(each)));
+  return items.empty()
+             ? ""
+             : fmt::format("<h3>Options that differ between datasets</h3><ul class='notes'>{}</ul>", items);
 }
 
 std::string configs(const Gathered& all) {
   std::string html;
   for (const std::string& dataset : all.datasets)
     if (const Run* run = shown_for(dataset, all))
-      html += fmt::format("<details><summary>{}: the config on {} ({}, seed {})</summary><pre>{}</pre></details>", escape(config_name(dataset)),
-                          escape(dataset), escape(run->typed), run->seed, escape(run->config));
+      html += fmt::format(
+          "<details><summary>{}: the config on {} ({}, seed {})</summary><pre>{}</pre></details>",
+          escape(config_name(dataset)), escape(dataset), escape(run->typed), run->seed, escape(run->config));
   return html;
 }
 
@@ -146,17 +165,22 @@ std::string provenance_section(const Summary& summary, const Gathered& all) {
   std::string rows;
   for (const Run& run : all.runs) rows += run_row(run, summary, all);
   std::string head;
-  for (const char* title :
-       {"dataset", "encoding", "seed", "status", "steps", "tokens", "shared init", "data order", "config", "how to reproduce it"})
+  for (const char* title : {"dataset", "encoding", "seed", "status", "steps", "tokens", "shared init",
+                            "data order", "config", "how to reproduce it"})
     head += heading_cell(title);
   return facts(all) +
-         "<p>Runs of one dataset and seed begin from the same shared weights, see the same data in the same order and differ in nothing "
-         "but the encoding: their hashes are equal, or there would be no report. Hover a hash for all of it.</p>" +
-         differing_options(summary) +
-         configs(all) +
-         fmt::format("<details><summary>All {} runs, and how to reproduce each</summary><p>Save the config of the dataset, above, under its "
-                     "name; the command then trains the run again, into the folder <code>again</code>.{} The same data give the same hash of "
-                     "the data order in its run.json.</p>{}</details>", all.runs.size(), needs(all), table(head, rows));
+         "<p>Runs of one dataset and seed begin from the same shared weights, see the same data in the same "
+         "order and differ in nothing "
+         "but the encoding: their hashes are equal, or there would be no report. Hover a hash for all of "
+         "it.</p>" +
+         differing_options(summary) + configs(all) +
+         fmt::format(
+             "<details><summary>All {} runs, and how to reproduce each</summary><p>Save the config of the "
+             "dataset, above, under its "
+             "name; the command then trains the run again, into the folder <code>again</code>.{} The same "
+             "data give the same hash of "
+             "the data order in its run.json.</p>{}</details>",
+             all.runs.size(), needs(all), table(head, rows));
 }
 
 }  // namespace darope::report

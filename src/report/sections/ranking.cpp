@@ -33,12 +33,14 @@ std::string body_row(const Summary& summary, double x, size_t e) {
   std::string row = encoding_cell(summary, e);
   const stats::MeanRank& rank = ranking_at(summary, x)->ranks[e];
   row += number_cell(
-      fmt::format("{:.2f}", rank.mean) + (rank.standard_error ? fmt::format(" <small>± {:.2f}</small>", *rank.standard_error) : ""),
+      fmt::format("{:.2f}", rank.mean) +
+          (rank.standard_error ? fmt::format(" <small>± {:.2f}</small>", *rank.standard_error) : ""),
       rank.mean);
   for (const Aggregate* each : aggregates_at(summary, x)) {
     const Aggregate::Row& own = each->rows[e];
     row += number_cell(with_spread(own.normalised_true, own.normalised_true_sd, true), own.normalised_true);
-    if (each->over == "all") row += number_cell(with_spread(own.normalised, own.normalised_sd, true), own.normalised);
+    if (each->over == "all")
+      row += number_cell(with_spread(own.normalised, own.normalised_sd, true), own.normalised);
   }
   return fmt::format("<tr {}>{}</tr>", of_encoding(e), row);
 }
@@ -52,7 +54,8 @@ std::string gap_table(const Summary& summary, double x) {
                           number_cell(with_spread(gap.gap, gap.seed_sd, true), gap.gap));
     }
   if (rows.empty()) return "";
-  return "<h3>Control: dup_key_recall minus assoc_recall</h3><p class='fine'>A model that finds the latest value of a key loses little "
+  return "<h3>Control: dup_key_recall minus assoc_recall</h3><p class='fine'>A model that finds the latest "
+         "value of a key loses little "
          "when an older one stands before it. Points of accuracy ± spread over seeds.</p>" +
          table(heading_cell("encoding") + heading_cell("gap"), rows);
 }
@@ -60,21 +63,28 @@ std::string gap_table(const Summary& summary, double x) {
 }  // namespace
 
 std::string ranking_section(const Summary& summary, const Gathered&) {
-  std::string html = fmt::format("<p>Mean rank over {}datasets that have every encoding (1 is best) ± its standard error across them. ",
-                                 has_accuracies(summary) ? "learned " : "");
+  std::string html = fmt::format(
+      "<p>Mean rank over {}datasets that have every encoding (1 is best) ± its standard error across them. ",
+      has_accuracies(summary) ? "learned " : "");
   if (!summary.aggregates.empty())
-    html += "Then chance-normalised accuracy in % (0 is guessing, 100 is perfect): a plain mean over as many datasets as stand in brackets, "
-            "learned or not, ± the spread that seeds give it; one column has the chances the paper prints, some of them below guessing. ";
+    html +=
+        "Then chance-normalised accuracy in % (0 is guessing, 100 is perfect): a plain mean over as many "
+        "datasets as stand in brackets, "
+        "learned or not, ± the spread that seeds give it; one column has the chances the paper prints, some "
+        "of them below guessing. ";
   html += "Click a heading to sort.</p>";
   for (size_t i = 0; i < summary.lengths.size(); ++i) {
     if (!ranking_at(summary, summary.lengths[i])) {
-      html += per_length(summary, i, "<p>No dataset was run with every encoding and learned, so there is nothing to rank.</p>");
+      html += per_length(
+          summary, i,
+          "<p>No dataset was run with every encoding and learned, so there is nothing to rank.</p>");
       continue;
     }
     std::string rows;
     for (size_t e = 0; e < summary.encodings.size(); ++e) rows += body_row(summary, summary.lengths[i], e);
-    html += per_length(summary, i, table(heading(summary, summary.lengths[i]), rows, "means", "data-sort='1'") +
-                                       gap_table(summary, summary.lengths[i]));
+    html += per_length(summary, i,
+                       table(heading(summary, summary.lengths[i]), rows, "means", "data-sort='1'") +
+                           gap_table(summary, summary.lengths[i]));
   }
   return html;
 }

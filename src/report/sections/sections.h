@@ -22,17 +22,23 @@ nlohmann::ordered_json lengths_data(const Summary& summary);
 nlohmann::ordered_json curves_data(const Summary& summary, const Gathered& all);
 
 // Pieces that sections share. `html` is finished HTML, `text` is escaped here.
-std::string table(const std::string& head, const std::string& rows, const std::string& classes = "", const std::string& attributes = "");
-std::string chart(const std::string& kind, size_t index, const std::string& text);               // `index` into the kind's data
-std::string heading_cell(const std::string& html, const std::string& attributes = "");           // click to sort
-std::string number_cell(const std::string& html, const std::optional<double>& sort_by, const std::string& attributes = "");
-std::string swatch(size_t encoding);                                                             // line and marker of its series
+std::string table(const std::string& head, const std::string& rows, const std::string& classes = "",
+                  const std::string& attributes = "");
+std::string chart(const std::string& kind, size_t index,
+                  const std::string& text);  // `index` into the kind's data
+std::string heading_cell(const std::string& html, const std::string& attributes = "");  // click to sort
+std::string number_cell(const std::string& html, const std::optional<double>& sort_by,
+                        const std::string& attributes = "");
+std::string swatch(size_t encoding);  // line and marker of its series
 std::string encoding_cell(const Summary& summary, size_t encoding);
-std::string per_length(const Summary& summary, size_t length, const std::string& html);          // shown when its length is chosen
-std::string of_encoding(size_t encoding);                                                        // attribute: hidden with its series
+std::string per_length(const Summary& summary, size_t length,
+                       const std::string& html);  // shown when its length is chosen
+std::string of_encoding(size_t encoding);         // attribute: hidden with its series
 size_t index_of(const Summary& summary, const std::string& encoding);
 std::string outcome_badge(stats::Outcome outcome);
-std::string sign_against_reference(const AtLength& at, const std::string& encoding);             // ▲ where the encoding is better; "" if not compared
-std::string with_spread(const std::optional<double>& mean, const std::optional<double>& spread, bool higher_better);
+std::string sign_against_reference(
+    const AtLength& at, const std::string& encoding);  // ▲ where the encoding is better; "" if not compared
+std::string with_spread(const std::optional<double>& mean, const std::optional<double>& spread,
+                        bool higher_better);
 
 }  // namespace darope::report
