@@ -31,7 +31,8 @@ class TestSet {
   virtual ~TestSet() = default;
   virtual int64_t size() const = 0;
   virtual Batch read(int64_t first, int64_t count) const = 0;
-  // Examples cut from one source (a performance, a recording, a document) are one witness and share a number.
+  // Examples cut from one source (a performance, a recording, a document) are one witness and share a number,
+  // which rises with the examples.
   virtual int64_t cluster(int64_t example) const { return example; }
 };
 

@@ -83,8 +83,9 @@ class SequenceStream final : public TrainStream {
 class SequenceTest final : public TestSet {
  public:
   SequenceTest(std::shared_ptr<const PreparedData> data, Split split, int64_t length)
-      : data_(std::move(data)), split_(split), length_(length) {}
+      : data_(std::move(data)), clusters_(data_->clusters(split)), split_(split), length_(length) {}
   int64_t size() const override { return (*data_)[split_].size(); }
+  int64_t cluster(int64_t example) const override { return clusters_[size_t(example)]; }
 
   Batch read(int64_t first, int64_t count) const override {
     std::vector<Tokens> sequences;
@@ -94,6 +95,7 @@ class SequenceTest final : public TestSet {
 
  private:
   std::shared_ptr<const PreparedData> data_;
+  std::vector<int64_t> clusters_;  // by sequence
   Split split_;
   int64_t length_;
 };
@@ -157,12 +159,14 @@ class WindowTest final : public TestSet {
   WindowTest(std::shared_ptr<const PreparedData> data, Split split, int64_t length)
       : data_(std::move(data)),
         index_((*data_)[split], [&](int64_t all) { return all / length; }),
+        clusters_(data_->clusters(split)),
         split_(split),
         length_(length) {
     if (index_.size() == 0)
       throw Error(fmt::format("data.seq_len is {}: no {} sequence is that long", length, name_of(split)));
   }
   int64_t size() const override { return index_.size(); }
+  int64_t cluster(int64_t example) const override { return clusters_[size_t(index_.find(example).first)]; }
 
   Batch read(int64_t first, int64_t count) const override {
     std::vector<Tokens> windows;
@@ -176,6 +180,7 @@ class WindowTest final : public TestSet {
  private:
   std::shared_ptr<const PreparedData> data_;
   WindowIndex index_;
+  std::vector<int64_t> clusters_;  // by sequence
   Split split_;
   int64_t length_;
 };

@@ -2,6 +2,7 @@
 #include <ATen/ops/ones.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/error.h"
@@ -13,6 +14,7 @@ namespace darope {
 namespace {
 
 constexpr int64_t kFewestWindows = 8;  // fewer test windows say nothing
+constexpr int64_t kBlocks = 32;        // neighbours that are one witness, where there is but one document
 
 // Windows of length + 1 tokens from the given places: each token but the first is a target.
 Batch windows(const TokenSource& source, const std::vector<int64_t>& places, int64_t length) {
@@ -57,6 +59,13 @@ class TokenTest final : public TestSet {
       : source_(std::move(source)), begin_(begin), count_(count), length_(length) {}
   int64_t size() const override { return count_; }
 
+  // The document in which a window begins. Where all begin in one, neighbouring windows go together.
+  int64_t cluster(int64_t example) const override {
+    const int64_t first = document_at(0);
+    if (document_at(count_ - 1) != first) return document_at(example) - first;
+    return example * std::min(kBlocks, count_) / count_;
+  }
+
   Batch read(int64_t first, int64_t count) const override {
     std::vector<int64_t> places;
     for (int64_t i = first; i < first + count; ++i) places.push_back(begin_ + i * length_);
@@ -64,6 +73,11 @@ class TokenTest final : public TestSet {
   }
 
  private:
+  int64_t document_at(int64_t window) const {
+    const std::vector<int64_t>& starts = source_->document_starts();
+    return std::upper_bound(starts.begin(), starts.end(), begin_ + window * length_) - starts.begin() - 1;
+  }
+
   std::shared_ptr<const TokenSource> source_;
   int64_t begin_, count_, length_;
 };

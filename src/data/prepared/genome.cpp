@@ -226,6 +226,8 @@ Tokens present_bases(Tokens stored, Random* random) {
   return stored;
 }
 
+int64_t megabase_of(int64_t window) { return window * kStride / 1'000'000; }
+
 std::string show_bases(std::span<const int64_t> stored) {
   const std::string bases(stored.begin(), stored.end());
   std::string out;

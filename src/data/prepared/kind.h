@@ -30,6 +30,8 @@ struct Kind {
   Tokens (*present)(Tokens stored, Random* random) = nullptr;
   int64_t stored_values = 0;  // 0: the vocabulary
   bool windows = false;       // sequences are long: models read windows of them
+  // Which part of its item a sequence belongs to; scores of one part are one witness. Null: the item is one.
+  int64_t (*part)(int64_t sequence) = nullptr;
 };
 
 const std::vector<Kind>& all_kinds();

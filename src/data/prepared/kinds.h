@@ -15,6 +15,7 @@ Tokens transpose(Tokens tokens, Random* random);
 void prepare_genome(const PrepareRequest& request, Preparation& out);
 void prepare_fasta(const PrepareRequest& request, Preparation& out);
 Tokens present_bases(Tokens stored, Random* random);
+int64_t megabase_of(int64_t window);
 std::string show_bases(std::span<const int64_t> stored);
 
 void prepare_sleep_edf(const PrepareRequest& request, Preparation& out);

@@ -81,6 +81,21 @@ PreparedData::PreparedData(const fs::path& folder)
   for (const std::string_view name : kSplitNames) splits.emplace_back(folder, manifest, find_split(name));
 }
 
+std::vector<int64_t> PreparedData::clusters(Split split) const {
+  std::vector<int64_t> out;
+  int64_t cluster = -1;
+  for (const Item& item : manifest[split].items) {
+    int64_t before = -1;
+    for (int64_t i = 0; i < item.sequences; ++i) {
+      const int64_t part = kind.part ? kind.part(i) : 0;
+      cluster += part != before;
+      before = part;
+      out.push_back(cluster);
+    }
+  }
+  return out;
+}
+
 std::vector<int64_t> PreparedData::n_free(Split split) const {
   std::vector<int64_t> out;
   if (!manifest.facts.contains("n_free")) return out;

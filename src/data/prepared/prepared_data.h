@@ -29,6 +29,8 @@ struct PreparedData {
   explicit PreparedData(const std::filesystem::path& folder);
   const Sequences& operator[](Split split) const { return splits[size_t(split)]; }
   std::vector<int64_t> n_free(Split split) const;  // sequences a genome's manifest lists so; else none
+  std::vector<int64_t> clusters(
+      Split split) const;  // of each sequence, counted from 0: its item, or part of it
 
   Manifest manifest;
   const Kind& kind;
