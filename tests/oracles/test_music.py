@@ -11,8 +11,10 @@ import random
 import signal
 import subprocess
 
+import miditok
 import numpy as np
 import pytest
+import symusic
 from music import BUILD, SHARED, darope, make_tokenizer, midi_bytes, probe, rows, unpack
 
 MEAN_TOKENS_PER_NOTE = (
@@ -123,8 +125,6 @@ def originals(tmp_path_factory):
 
 
 def whole(tokenizer, file):
-    import symusic
-
     tokens = tokenizer(symusic.Score(str(file)))
     return (tokens[0] if isinstance(tokens, list) else tokens).ids
 
@@ -241,6 +241,55 @@ def test_sequences_of_generated_files(tokenizer, tmp_path):
     assert sum(map(len, expected)) > 48
     for file, ours, theirs in zip(files, cut, expected):
         assert ours == theirs, file.read_bytes().hex()
+
+
+def score_file(rng, tracks):
+    """Several hands on one grid: chords whose notes lie in different tracks, begin together and end apart."""
+    score = symusic.Score(480)
+    for program in range(tracks):
+        track = symusic.Track(program=rng.choice([0, program]), is_drum=False)
+        for beat in range(rng.randrange(8, 64)):
+            for _ in range(rng.randrange(4)):
+                held, pitch = 120 * rng.choice([1, 1, 2, 4, 8]), rng.randrange(30, 100)
+                track.notes.append(symusic.Note(240 * beat, held, pitch, rng.randrange(1, 128)))
+        score.tracks.append(track)
+    for i in range(rng.randrange(3)):
+        score.tempos.append(symusic.Tempo(960 * i, rng.uniform(50, 200)))
+    return score
+
+
+@pytest.mark.parametrize("tracks", [1, 2, 4])
+def test_tracks_are_put_into_one(tokenizer, tmp_path, tracks):
+    """As MidiTok tokenizes the score after its own merge_tracks; how notes lie in tracks tells nothing."""
+    rng = random.Random(tracks)
+    files = [tmp_path / f"{i}.mid" for i in range(60)]
+    for file in files:
+        score_file(rng, tracks).dump_midi(str(file))
+    several = 0
+    for file, ours in zip(files, rows(probe("whole", *files))):
+        score = symusic.Score(str(file))
+        several += len(score.tracks) > 1
+        if len(score.tracks) > 1:
+            miditok.utils.merge_tracks(score)
+        assert ours == tokenizer(score)[0].ids, file.read_bytes().hex()
+    assert several == (60 if tracks > 1 else 0)
+
+
+def test_channels_and_programs_of_one_track_are_voices(tokenizer, tmp_path):
+    """symusic makes a track of each channel, and of each program a channel takes."""
+    for name, events in {
+        "channels": [(0, b"\x90\x48\x50"), (0, b"\x91\x30\x50"), (240, b"\x80\x48\0"), (240, b"\x81\x30\0")],
+        "programs": [
+            *[(0, b"\x90\x48\x50"), (0, b"\xc0\x07"), (0, b"\x90\x30\x50")],
+            *[(240, b"\x80\x48\0"), (240, b"\x80\x30\0")],
+        ],
+    }.items():
+        file = tmp_path / f"{name}.mid"
+        file.write_bytes(midi_bytes(events))
+        score = symusic.Score(str(file))
+        assert len(score.tracks) == 2
+        miditok.utils.merge_tracks(score)
+        assert rows(probe("whole", file))[0] == tokenizer(score)[0].ids
 
 
 def test_percussion_has_tokens_of_its_own(tokenizer, tmp_path):

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <tuple>
 
 #include "data/bad_input.h"
 
@@ -99,7 +100,8 @@ class OpenNotes {
 
 class TrackReader {
  public:
-  TrackReader(Bytes track, MidiFile& out) : track_(track), out_(out), open_(out.notes) {}
+  TrackReader(Bytes track, uint32_t number, MidiFile& out)
+      : track_(track), number_(number), out_(out), open_(out.notes) {}
 
   void read() {
     while (!ended_ && track_.left() > 0) {
@@ -129,12 +131,17 @@ class TrackReader {
   void read_channel_event() {
     const int kind = status_ & 0xF0, channel = status_ & 0x0F;
     const uint8_t first = track_.data_byte();
+    if (kind == 0xC0) programs_[size_t(channel)] = first;
     if (kind == 0xC0 || kind == 0xD0) return;  // program, pressure of a channel: one data byte
     const uint8_t second = track_.data_byte();
     if (kind == 0x90 && second > 0)
-      open_.open(channel, {time_, -1, first, second, channel == 9});
+      open_.open(channel, {time_, -1, first, second, channel == 9, voice(channel)});
     else if (kind == 0x80 || kind == 0x90)
       open_.close(channel, first, time_);
+  }
+
+  int32_t voice(int channel) const {
+    return (int32_t(number_) * 16 + channel) * 128 + programs_[size_t(channel)];
   }
 
   void read_meta_event() {
@@ -145,12 +152,26 @@ class TrackReader {
   }
 
   Bytes track_;
+  uint32_t number_;
   MidiFile& out_;
   OpenNotes open_;
+  std::array<uint8_t, 16> programs_{};
   int64_t time_ = 0;
   uint8_t status_ = 0;
   bool ended_ = false;
 };
+
+// A single voice stays as the file has it. Where there are several, the order must not depend on how a file
+// spreads them over its tracks.
+void sort_notes(std::vector<Note>& notes) {
+  const auto of_another = [&](const Note& note) { return note.voice != notes.front().voice; };
+  const bool several = std::any_of(notes.begin(), notes.end(), of_another);
+  std::stable_sort(notes.begin(), notes.end(), [&](const Note& a, const Note& b) {
+    if (!several) return a.time < b.time;
+    return std::tie(a.time, a.duration, a.pitch, a.velocity) <
+           std::tie(b.time, b.duration, b.pitch, b.velocity);
+  });
+}
 
 }  // namespace
 
@@ -177,12 +198,11 @@ MidiFile parse_midi(std::span<const std::byte> bytes) {
     const uint32_t size = file.big_endian(4);
     const Bytes chunk = file.take(size, "a chunk");
     if (!is_track) continue;
-    TrackReader(chunk, out).read();
+    TrackReader(chunk, track, out).read();
     ++track;
   }
   out.unclosed = int64_t(std::erase_if(out.notes, [](const Note& note) { return note.duration < 0; }));
-  std::stable_sort(out.notes.begin(), out.notes.end(),
-                   [](const Note& a, const Note& b) { return a.time < b.time; });
+  sort_notes(out.notes);
   std::stable_sort(out.tempos.begin(), out.tempos.end(),
                    [](const Tempo& a, const Tempo& b) { return a.time < b.time; });
   return out;

@@ -10,14 +10,15 @@ struct Note {
   int64_t time, duration;  // ticks
   uint8_t pitch, velocity;
   bool percussion;  // channel 10
+  int32_t voice;    // the same for notes of one track, channel and program
 };
 
 struct Tempo {
   int64_t time, microseconds;  // of a quarter note
 };
 
-// What a Standard MIDI File holds of music, all tracks together, each list in the order of time and, at one
-// time, of the file.
+// What a Standard MIDI File holds of music, each list in the order of time and, at one time, of the file.
+// Notes of several voices are put together as symusic sorts them: by time, duration, pitch and velocity.
 struct MidiFile {
   int64_t ticks_per_quarter = 0;
   std::vector<Note> notes;
