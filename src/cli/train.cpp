@@ -84,7 +84,7 @@ void add_train(CLI::App& app) {
   verb->add_flag("--no-graph", settings->no_graph,
                  "on a GPU, launch kernel by kernel instead of one CUDA graph a step");
   verb->add_flag("--deterministic", settings->deterministic,
-                 "repeatable bit for bit on a GPU too, at some cost");
+                 "repeatable bit for bit on a GPU too, at some cost; stops where an operator cannot be");
   verb->allow_extras();
   verb->callback([settings, verb] { train_verb(*settings, verb->remaining()); });
 }

@@ -42,7 +42,8 @@ struct TrainConfig {
     visit("validation", validation, "");
     visit("logging", logging, "");
     visit("deterministic", deterministic,
-          "sum in a fixed order on a GPU too, so that a run can be repeated bit for bit there");
+          "sum in a fixed order on a GPU too, so that a run can be repeated bit for bit there; stop where an "
+          "operator cannot");
     visit("graph", graph, "on a GPU, launch a step as one CUDA graph; false: kernel by kernel");
   }
   void check() const;

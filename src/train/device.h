@@ -52,7 +52,8 @@ class Upload {
 
 int64_t peak_memory(at::Device device);  // bytes: of the device's allocations, or of the process on a CPU
 std::string device_name(at::Device device);
-std::string cuda_versions();       // of the toolkit this was built with and of the driver; empty without
-void compute_deterministically();  // sums in a fixed order on a GPU too; before the first work there
+std::string cuda_versions();  // of the toolkit this was built with and of the driver; empty without
+// Sums in a fixed order on a GPU too, and an error where an operator cannot. Before the first work there.
+void compute_deterministically();
 
 }  // namespace darope

@@ -1,3 +1,5 @@
+#include <ATen/Context.h>
+
 #include "base/machine.h"
 #include "train/device.h"
 
@@ -24,6 +26,6 @@ void Upload::copy(const Batch& from, Batch& to) { to.copy_from(from); }
 int64_t peak_memory(at::Device) { return peak_memory_bytes(); }
 std::string device_name(at::Device) { return machine_name(); }
 std::string cuda_versions() { return ""; }
-void compute_deterministically() {}
+void compute_deterministically() { at::globalContext().setDeterministicAlgorithms(true, false); }
 
 }  // namespace darope

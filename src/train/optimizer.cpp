@@ -40,6 +40,11 @@ void AdamW::collect() {
   low_gradient_.zero_();
 }
 
+void AdamW::scale(const Tensor& factor) {
+  const at::NoGradGuard no_grad;
+  gradient_.mul_(factor);
+}
+
 void AdamW::update(int64_t offset, int64_t count, double decay) {
   if (count == 0) return;
   const auto part = [&](const Tensor& flat) { return flat.narrow(0, offset, count); };

@@ -13,6 +13,7 @@ class AdamW {
   void set_rate(double rate) { rate_.fill_(rate); }
   void zero_gradients() { gradient_.zero_(); }
   void collect();  // after a backward pass: what low-precision leaves received, added up in float32
+  void scale(const Tensor& factor);  // what has been collected
   // Clips and applies what backward passes have added to the leaves' gradients. From the first loss or
   // gradient norm that is not finite on, weights, moments and steps() stay as they were before it.
   void step(const Tensor& loss);

@@ -77,7 +77,9 @@ class Trainer {
         folder_(folder),
         hooks_(hooks),
         optimizer_(model.weights(), model.plan(), config.optim),
-        loss_(at::zeros({1}, model.weights().flat().options())) {
+        loss_(at::zeros({1}, model.weights().flat().options())),
+        batch_weight_(at::zeros({}, loss_.options())),
+        over_all_weight_(at::zeros({}, loss_.options())) {
     clean_checkpoints(folder_ / "checkpoints");
     clean_checkpoints(folder_ / "best");
     resume();
@@ -94,7 +96,8 @@ class Trainer {
   void write_model(CheckpointFiles& files);
   Logs open_logs();
   void validate(int64_t step, Logs& logs);
-  void load_batch(int64_t index);
+  double load_batch(int64_t index);
+  bool accumulates() const { return config_.grad_acc_steps > 1; }
   void accumulate();
   void accumulate_and_step();
   bool step(int64_t step);
@@ -113,7 +116,10 @@ class Trainer {
   std::filesystem::path folder_;
   const TrainHooks& hooks_;
   AdamW optimizer_;
-  Tensor loss_;                    // [1]: mean over the batches of a step
+  Tensor loss_;  // [1]: of a step: the sum of its weighted losses over the sum of its weights
+  // Where a step has several batches: the current one's sum of weights, and, from the last one on, 1 over
+  // that of all. Tensors, since a recorded step reads them; one batch needs neither.
+  Tensor batch_weight_, over_all_weight_;
   std::map<int64_t, Lane> lanes_;  // by the tokens of a batch
   Lane* lane_ = nullptr;           // the current batch's
   double best_loss_ = INFINITY;
@@ -201,13 +207,16 @@ void Trainer::validate(int64_t step, Logs& logs) {
   save_best(step);
 }
 
-void Trainer::load_batch(int64_t index) {
+// Returns the sum of the batch's weights, where a step needs it.
+double Trainer::load_batch(int64_t index) {
   const Clock::time_point from = Clock::now();
   const Batch batch = data_.at(index);
   data_seconds_ += std::chrono::duration<double>(Clock::now() - from).count();
+  const double weight = accumulates() ? batch.weight.sum(at::kDouble).item<double>() : 0;
   if (const auto known = lanes_.find(batch.tokens.numel()); known != lanes_.end()) {
     lane_ = &known->second;
-    return lane_->upload.copy(batch, lane_->batch);
+    lane_->upload.copy(batch, lane_->batch);
+    return weight;
   }
   const at::Device device = model_.device();
   const auto recorded = [&](void (Trainer::*work)()) {
@@ -218,6 +227,7 @@ void Trainer::load_batch(int64_t index) {
                         Lane{batch.to(device), Upload(device), recorded(&Trainer::accumulate),
                              recorded(&Trainer::accumulate_and_step)})
                .first->second;
+  return weight;
 }
 
 // Dropout is a function of seed and batch, so that a resumed run drops what the undisturbed one drops.
@@ -228,10 +238,11 @@ void Trainer::seed_dropout(int64_t batch_index) {
   generator.set_current_seed(Random(uint64_t(config_.seed), "dropout", uint64_t(batch_index)).bits64());
 }
 
-// The gradients and the loss of one batch, added to those there are.
+// The gradients and the loss of one batch, added to those there are: the sum of its weighted losses, which
+// the last batch divides by the weights of all, or the mean where it is the only one.
 void Trainer::accumulate() {
   model_.refresh();
-  const Tensor loss = model_.loss(lane_->batch) / double(config_.grad_acc_steps);
+  const Tensor mean = model_.loss(lane_->batch), loss = accumulates() ? mean * batch_weight_ : mean;
   loss.backward();
   optimizer_.collect();
   loss_.add_(loss.detach());
@@ -239,6 +250,10 @@ void Trainer::accumulate() {
 
 void Trainer::accumulate_and_step() {
   accumulate();
+  if (accumulates()) {
+    optimizer_.scale(over_all_weight_);
+    loss_.mul_(over_all_weight_);
+  }
   optimizer_.step(loss_);
 }
 
@@ -248,10 +263,13 @@ bool Trainer::step(int64_t step) {
   optimizer_.zero_gradients();
   loss_.zero_();
   int64_t seen = 0;
+  double all_weight = 0;
   for (int64_t micro = 0; micro < config_.grad_acc_steps; ++micro) {
     if (micro > 0 && stop_signal()) return false;
     const int64_t index = step * config_.grad_acc_steps + micro;
-    load_batch(index);
+    const double weight = load_batch(index);
+    all_weight += weight;
+    if (accumulates()) batch_weight_.fill_(weight), over_all_weight_.fill_(1 / all_weight);
     seed_dropout(index);
     (micro + 1 < config_.grad_acc_steps ? lane_->micro : lane_->last_micro).run();
     seen += lane_->batch.tokens.numel();
@@ -379,7 +397,17 @@ TrainReport train(Decoder& model, const TrainStream& data, const TrainConfig& co
   keep_freed_memory();
   if (config.deterministic) compute_deterministically();
   const SideStream stream(model.device());
-  return Trainer(model, data, config, folder, hooks).run();
+  try {
+    return Trainer(model, data, config, folder, hooks).run();
+  } catch (const c10::Error& e) {
+    const std::string reason = e.what_without_backtrace();
+    const size_t end = reason.find(" does not have a deterministic implementation");
+    if (end == std::string::npos) throw;
+    throw Error(
+        fmt::format("deterministic: {} has no version that sums in a fixed order on {}; train without "
+                    "--deterministic, or with another encoding",
+                    reason.substr(0, end), model.device().str()));
+  }
 }
 
 }  // namespace darope
