@@ -1,8 +1,10 @@
 """CoPE's attention, forward and backward, against eager PyTorch and torch.compile, interleaved in one run.
 
-    python bench/cope.py [--device cuda --dtype bfloat16 --batch 64 --tokens 256 --heads 4 --head-dim 64] [--rounds 20]
+    python bench/cope.py [--device cuda --dtype bfloat16 --batch 64 --tokens 256 --heads 4 --head-dim 64]
+    [--rounds 20]
 
-The opponent is the listing of Golovneva et al. 2024 in tensor operations. Best of the rounds; ratios are what counts.
+The opponent is the listing of Golovneva et al. 2024 in tensor operations. Best of the rounds; ratios are what
+counts.
 """
 
 import argparse
@@ -73,7 +75,8 @@ def main() -> None:
             seconds = once(run)
             best[name] = min(best[name], seconds if turn >= 3 else math.inf)
     print(
-        f"CoPE's attention, forward and backward, {a.batch} x {a.tokens} x {a.heads} x {a.head_dim}, {a.dtype} on {a.device}"
+        f"CoPE's attention, forward and backward, {a.batch} x {a.tokens} x {a.heads} x {a.head_dim}, "
+        f"{a.dtype} on {a.device}"
     )
     for name, seconds in best.items():
         print(f"  {name:<16} {seconds * 1e3:9.3f} ms   {seconds / best['darope (fused)']:6.2f}x ours")

@@ -1,9 +1,12 @@
-"""Times six-mers of a genome against a plain Python loop and against reading the bytes, in one run, and prints the ratios.
+"""Times six-mers of a genome against a plain Python loop and against reading the bytes, in one run, and
+prints the ratios.
 
     bench/genome.py FILE.fa [--rounds 5]
 
-Windows of 6100 bases are made into 1000 tokens each, as for a model. Both sides use one core and hold the bases in memory; reading the
-bytes means the system's read calls on a file that is in its cache. Times are the processor's; the fastest of the rounds counts.
+Windows of 6100 bases are made into 1000 tokens each, as for a model. Both sides use one core and hold the
+bases in memory; reading the
+bytes means the system's read calls on a file that is in its cache. Times are the processor's; the fastest of
+the rounds counts.
 """
 
 import argparse

@@ -1,8 +1,10 @@
 """Times REMI tokens of MIDI files against MidiTok's, in one run on the same files, and prints the ratio.
 
-    bench/remi.py FOLDER [--files 60]      every .mid and .midi below FOLDER, or that many of them, evenly chosen
+    bench/remi.py FOLDER [--files 60]      every .mid and .midi below FOLDER, or that many of them, evenly
+    chosen
 
-Both read each file from the disk and end with its ids, on one core; seconds are the processor's, which a busy machine changes little.
+Both read each file from the disk and end with its ids, on one core; seconds are the processor's, which a busy
+machine changes little.
 Three rounds in turn, the fastest of each counts.
 """
 

@@ -1,8 +1,10 @@
 """DaRoPE's rotation, forward and backward, against eager PyTorch and torch.compile, interleaved in one run.
 
-    python bench/rotation.py [--device cuda --dtype bfloat16 --batch 4 --tokens 4096 --heads 16 --head-dim 128] [--rounds 30]
+    python bench/rotation.py [--device cuda --dtype bfloat16 --batch 4 --tokens 4096 --heads 16 --head-dim
+    128] [--rounds 30]
 
-The opponent writes out the paper's equations with the fast bands' cosine and sine tabulated beforehand, so that it forms no
+The opponent writes out the paper's equations with the fast bands' cosine and sine tabulated beforehand, so
+that it forms no
 angle it need not. Best of the rounds; ratios are what counts, machines are noisy.
 """
 
@@ -103,7 +105,8 @@ def main() -> None:
 
     ours_time = best["darope (fused)"]
     print(
-        f"rotation forward + backward, {a.device} {a.dtype}, B={a.batch} T={a.tokens} H={a.heads} d={a.head_dim}, {torch.get_num_threads()} threads, best of {a.rounds}"
+        f"rotation forward + backward, {a.device} {a.dtype}, B={a.batch} T={a.tokens} H={a.heads} "
+        f"d={a.head_dim}, {torch.get_num_threads()} threads, best of {a.rounds}"
     )
     for name, seconds in best.items():
         print(f"  {name:16s} {seconds * 1e3:8.3f} ms   {seconds / ours_time:5.2f} x ours")

@@ -2,10 +2,14 @@
 
     python bench/train_step.py --shape jsb [--device cuda] [--compile] [--rounds 3] [--steps 60]
 
-Shapes: jsb (8 layers, 192 wide, 6 heads, batch 4 x 2048), task (4, 256, 4, 64 x 256), sleep (6, 256, 8, 16 x 1024),
-small (4, 256, 4, 32 x 256), quick (2, 64, 2, 16 x 32; one thread). bf16 with float32 weights on a GPU, float32 on a CPU.
-The opponent is the same decoder written in PyTorch: fused AdamW, fused attention, the fast bands' cosine and sine tabulated,
-one fixed batch on the device. Ours reads its batches as in any run. Best of the rounds; ratios are what counts.
+Shapes: jsb (8 layers, 192 wide, 6 heads, batch 4 x 2048), task (4, 256, 4, 64 x 256), sleep (6, 256, 8, 16 x
+1024),
+small (4, 256, 4, 32 x 256), quick (2, 64, 2, 16 x 32; one thread). bf16 with float32 weights on a GPU,
+float32 on a CPU.
+The opponent is the same decoder written in PyTorch: fused AdamW, fused attention, the fast bands' cosine and
+sine tabulated,
+one fixed batch on the device. Ours reads its batches as in any run. Best of the rounds; ratios are what
+counts.
 """
 
 import argparse
@@ -190,7 +194,8 @@ def main() -> None:
                 best[name] = min(best[name], seconds_of(step, a.device, a.steps))
     layers, width, heads, batch, length = shape
     print(
-        f"training step, {a.device}, {layers} layers, {width} wide, {heads} heads, batch {batch} x {length}, {threads} threads, best of {a.rounds} rounds of {a.steps}"
+        f"training step, {a.device}, {layers} layers, {width} wide, {heads} heads, batch {batch} x {length}, "
+        f"{threads} threads, best of {a.rounds} rounds of {a.steps}"
     )
     for name, seconds in best.items():
         print(f"  {name:18s} {seconds * 1e3:9.2f} ms   {seconds / best['darope train']:5.2f} x ours")
@@ -200,7 +205,8 @@ def main() -> None:
         else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     )
     print(
-        f"  peak memory: ours {peak / 1e6:.0f} MB, PyTorch{' (with compile)' if a.compile else ''} {other / 1e6:.0f} MB"
+        f"  peak memory: ours {peak / 1e6:.0f} MB, "
+        f"PyTorch{' (with compile)' if a.compile else ''} {other / 1e6:.0f} MB"
     )
 
 

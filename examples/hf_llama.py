@@ -1,4 +1,5 @@
-"""Any rotary darope encoding in a Hugging Face Llama: `use(model, "darope")`, then train and generate as ever.
+"""Any rotary darope encoding in a Hugging Face Llama: `use(model, "darope")`, then train and generate as
+ever.
 
 python examples/hf_llama.py
 """
@@ -14,7 +15,9 @@ from transformers.models.llama.modeling_llama import LlamaAttention, eager_atten
 
 
 class EncodedAttention(LlamaAttention):
-    """Llama's attention with its rotary step replaced; cache, mask and attention kernel stay Hugging Face's."""
+    """Llama's attention with its rotary step replaced; cache, mask and attention kernel stay Hugging
+    Face's.
+    """
 
     encoding: darope.Encoding
 
@@ -66,7 +69,8 @@ def use(
 ) -> LlamaForCausalLM:
     """Puts the encoding into every attention layer of the model, in place; its parameters join the model's.
 
-    train_length and base are the model's own by default. Scaling that the model's config asks for is replaced with the rotary step.
+    train_length and base are the model's own by default. Scaling that the model's config asks for is replaced
+    with the rotary step.
     """
     config = model.config
     for layer in model.model.layers:
@@ -108,9 +112,8 @@ def main() -> None:
     use(model, "darope")
     print(f"parameters with darope:        {count()}")
     prompt = torch.tensor([list(b"positions")])
-    print(
-        f"tokens generated:              {model.generate(prompt, max_new_tokens=8, do_sample=False)[0, prompt.shape[1] :].tolist()}"
-    )
+    tokens = model.generate(prompt, max_new_tokens=8, do_sample=False)[0, prompt.shape[1] :].tolist()
+    print(f"tokens generated:              {tokens}")
 
 
 if __name__ == "__main__":

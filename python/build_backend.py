@@ -1,6 +1,8 @@
-"""The build backend of `pip install --no-build-isolation .`: compiles the operators against the torch of the environment.
+"""The build backend of `pip install --no-build-isolation .`: compiles the operators against the torch of the
+environment.
 
-Written out because the usual one needs packages that a plain environment lacks: here torch, and the setuptools that torch
+Written out because the usual one needs packages that a plain environment lacks: here torch, and the
+setuptools that torch
 itself depends on, are enough.
 """
 
@@ -15,10 +17,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 VERSION = "0.1.0"
+SUMMARY = (
+    "Positional encodings for Transformers: RoPE, NoPE, HoPE, YaRN, CoPE, PoPE and DaRoPE "
+    "as fused PyTorch operators"
+)
 METADATA = f"""Metadata-Version: 2.1
 Name: darope
 Version: {VERSION}
-Summary: Positional encodings for Transformers: RoPE, NoPE, HoPE, YaRN, CoPE, PoPE and DaRoPE as fused PyTorch operators
+Summary: {SUMMARY}
 License: Apache-2.0
 Requires-Python: >=3.10
 Requires-Dist: torch>=2.11,<2.14
@@ -78,7 +84,8 @@ def _compile(build: Path) -> Path:
         and shutil.which("nvcc", path=str(Path(home) / "bin")) is not None
     )
     print(
-        f"darope: torch {torch.__version__}; CUDA kernels {'by ' + home if cuda else 'left out (no nvcc): tensors on a GPU take the plain versions'}",
+        f"darope: torch {torch.__version__}; CUDA kernels "
+        + (f"by {home}" if cuda else "left out (no nvcc): tensors on a GPU take the plain versions"),
         flush=True,
     )
     sources, vectorised = _sources(cuda)
@@ -134,7 +141,8 @@ def _torch():
         from torch.utils import cpp_extension
     except ImportError:
         raise SystemExit(
-            "darope is built against the torch of this environment, and there is none: run pip install 'torch>=2.11,<2.14', then pip install --no-build-isolation ."
+            "darope is built against the torch of this environment, and there is none: "
+            "run pip install 'torch>=2.11,<2.14', then pip install --no-build-isolation ."
         ) from None
     if not (2, 11) <= tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2]) < (2, 14):
         raise SystemExit(

@@ -11,7 +11,8 @@ def _find() -> Path:
         for library in sorted(here.glob(pattern)):
             return library
     raise ImportError(
-        f"darope's operator library is missing in {here}; build it with 'make build' or 'pip install --no-build-isolation .'"
+        f"darope's operator library is missing in {here}; build it with 'make build' or "
+        "'pip install --no-build-isolation .'"
     )
 
 

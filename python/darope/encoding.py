@@ -1,4 +1,6 @@
-"""The encodings as torch modules. What they compute is defined in C++; this file holds their parameters and their cache."""
+"""The encodings as torch modules. What they compute is defined in C++; this file holds their parameters
+and their cache.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ _YES_NO = ("rotary", "grouped_heads", "trained")
 
 
 def encodings() -> list[dict[str, object]]:
-    """One row per encoding, as `darope encodings --json` prints them; ktokens_per_second is the paper's, None where it gives none."""
+    """One row per encoding, as `darope encodings --json` prints them; ktokens_per_second is the paper's,
+    None where it gives none.
+    """
     rows = []
     for cells in torch.ops.darope.encodings():
         row: dict[str, object] = dict(zip(_COLUMNS, cells))
@@ -51,10 +55,12 @@ def create(
     """The encoding of one attention layer.
 
     name: one of encodings(), "rope-10k" or "rope-500k"; options may follow, "yarn:factor=4,ramp=paper".
-    d_model, heads, head_dim, kv_heads: D, H, d of the layer, and its key heads if fewer (grouped-query attention).
+    d_model, heads, head_dim, kv_heads: D, H, d of the layer, and its key heads if fewer (grouped-query
+    attention).
     train_length: L of the paper, the context the model trains on: a constant, never the current length.
     base: rotary base, 500000 by default (PoPE 10000).
-    layout: "interleaved" (a band is channels 2j, 2j+1) or "half" (channels j, j + d/2, as in Hugging Face models).
+    layout: "interleaved" (a band is channels 2j, 2j+1) or "half" (channels j, j + d/2, as in Hugging Face
+    models).
     """
     if not isinstance(name, str):
         raise TypeError(f"name must be a string such as 'darope'; got {type(name).__name__}")
@@ -112,7 +118,9 @@ class Cache:
     v: Tensor | None = None  # [batch, capacity, Hk, d]
 
     def append(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-        """Adds T tokens and returns the keys and values of all tokens so far. What does not fit leaves the cache as it was."""
+        """Adds T tokens and returns the keys and values of all tokens so far. What does not fit leaves the
+        cache as it was.
+        """
         if k.shape[0] != self.batch:
             raise ValueError(f"the cache holds a batch of {self.batch}; got {k.shape[0]}")
         tokens = k.shape[1]
@@ -123,7 +131,8 @@ class Cache:
             )
         if v.shape != (self.batch, tokens, self.heads, self.width):
             raise ValueError(
-                f"v must be [B, T, Hk, d] = {[self.batch, tokens, self.heads, self.width]}; got {list(v.shape)}"
+                f"v must be [B, T, Hk, d] = {[self.batch, tokens, self.heads, self.width]}; "
+                f"got {list(v.shape)}"
             )
         for name, held in (("k", k), ("the cache", self.k)):
             if held is not None and v.dtype != held.dtype:
@@ -137,7 +146,8 @@ class Cache:
             self.v = v.new_empty(self.batch, self.capacity, *v.shape[2:])
         if k.shape[2:] != self.k.shape[2:]:
             raise ValueError(
-                f"the cache holds keys of [heads, width] {list(self.k.shape[2:])}, so it is another layer's; got {list(k.shape[2:])}"
+                f"the cache holds keys of [heads, width] {list(self.k.shape[2:])}, so it is another layer's; "
+                f"got {list(k.shape[2:])}"
             )
         self.k[:, self.length : end] = k.detach()
         self.v[:, self.length : end] = v.detach()
@@ -146,7 +156,9 @@ class Cache:
 
 
 class Encoding(nn.Module):
-    """A positional encoding of one attention layer; make it with `create`. Its parameters carry the paper's names."""
+    """A positional encoding of one attention layer; make it with `create`. Its parameters carry the
+    paper's names.
+    """
 
     def __init__(self, name: str, shape: list[int], half: bool) -> None:
         super().__init__()
@@ -173,7 +185,9 @@ class Encoding(nn.Module):
 
     @torch.no_grad()
     def project_parameters(self) -> None:
-        """Back into their bounds, after an optimizer step: PoPE's delta lives in [-2 pi, 0]. The others have none."""
+        """Back into their bounds, after an optimizer step: PoPE's delta lives in [-2 pi, 0]. The others
+        have none.
+        """
         for parameter, (_, _, _, bounded, low, high) in zip(self._parameters_in_order(), self._starts):
             if bounded:
                 parameter.clamp_(low, high)
@@ -181,7 +195,8 @@ class Encoding(nn.Module):
     def forward(
         self, q: Tensor, k: Tensor, x: Tensor | None = None, positions: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
-        """Encoded q and k, for anyone's attention. q [B, T, H, d], k [B, T, Hk, d], x [B, T, D] the layer's normed input,
+        """Encoded q and k, for anyone's attention. q [B, T, H, d], k [B, T, Hk, d], x [B, T, D] the layer's
+        normed input,
         positions [T] or [B, T] (default 0 .. T-1)."""
         if not self._rotary:
             raise TypeError(
@@ -199,7 +214,9 @@ class Encoding(nn.Module):
         causal: bool = True,
         cache: Cache | None = None,
     ) -> Tensor:
-        """Attention with this encoding: [B, T, H, d]. With a cache, the T tokens follow those in it, and positions go on from there."""
+        """Attention with this encoding: [B, T, H, d]. With a cache, the T tokens follow those in it, and
+        positions go on from there.
+        """
         _check_tensor("v", v)
         if not isinstance(causal, bool):
             raise TypeError(f"causal must be True or False; got {causal!r}")
@@ -225,7 +242,9 @@ class Encoding(nn.Module):
         return Cache(batch, length, kv_heads, head_dim)
 
     def coordinate(self, x: Tensor, positions: Tensor | None = None) -> Tensor:
-        """DaRoPE's coordinate of every token in [0, L]: [B, T, Hk], or [B, T, Hk, slow bands] for darope-per-band."""
+        """DaRoPE's coordinate of every token in [0, L]: [B, T, Hk], or [B, T, Hk, slow bands] for
+        darope-per-band.
+        """
         _check_tensor("x", x)
         if not x.is_floating_point():
             raise TypeError(f"x must be floating point; got dtype {x.dtype}")
@@ -241,7 +260,10 @@ class Encoding(nn.Module):
     def extra_repr(self) -> str:
         d_model, heads, kv_heads, head_dim, train_length = self.shape
         layout = "half" if self._half else "interleaved"
-        return f"{self.name}, d_model={d_model}, heads={heads}, kv_heads={kv_heads}, head_dim={head_dim}, train_length={train_length}, layout={layout}"
+        return (
+            f"{self.name}, d_model={d_model}, heads={heads}, kv_heads={kv_heads}, head_dim={head_dim}, "
+            f"train_length={train_length}, layout={layout}"
+        )
 
     def _encode(
         self, q: Tensor, k: Tensor, x: Tensor | None, positions: Tensor | None, start: int

@@ -1,4 +1,6 @@
-"""pip's build of the package compiles what CMake's does: the build itself takes minutes, so its choice of files is what is tested."""
+"""pip's build of the package compiles what CMake's does: the build itself takes minutes, so its choice of
+files is what is tested.
+"""
 
 import importlib.util
 import re

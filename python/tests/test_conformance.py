@@ -46,7 +46,9 @@ def test_decoding_with_a_cache_equals_one_pass(name, length, device):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_decoding_leaves_the_choice_of_attention_kernels_as_it_was(name, device):
-    """A cache that grows is kept from cuDNN, by a switch of the whole process: set back, also where threads decode side by side."""
+    """A cache that grows is kept from cuDNN, by a switch of the whole process: set back, also where
+    threads decode side by side.
+    """
     q, k, v, x = inputs(tokens=12, head_dim=16, d_model=16, dtype=torch.bfloat16, device=device)
     module = darope.create(name, d_model=16, heads=2, head_dim=16, train_length=16).to(device, torch.bfloat16)
 

@@ -11,7 +11,9 @@ ARGUMENTS = ("weights", "grad q", "grad k", "grad embedding")
 
 
 def plain_weights(q, k, embedding, scale, position_scale):
-    """Golovneva et al.'s listing: gates, counts from each key to the query, and a logit between two learned vectors."""
+    """Golovneva et al.'s listing: gates, counts from each key to the query, and a logit between two
+    learned vectors.
+    """
     kind = torch.float64 if q.dtype == torch.float64 else torch.float32
     wide_q, wide_k = q.to(kind).transpose(1, 2), k.to(kind).transpose(1, 2)
     queries, keys, most = q.shape[1], k.shape[1], embedding.shape[0] - 1
@@ -26,7 +28,9 @@ def plain_weights(q, k, embedding, scale, position_scale):
 
 
 def as_exact(fused, plain, exact, what):
-    """At most twice the plain version's own error, its rounding, and a few units in the last place of float32: sums have their own order."""
+    """At most twice the plain version's own error, its rounding, and a few units in the last place of
+    float32: sums have their own order.
+    """
     exact = exact.double()
     rounding = (exact.to(fused.dtype).double() - exact).abs().max()
     assert torch.isfinite(fused).all(), what
@@ -87,7 +91,9 @@ def test_in_float64_it_is_the_listing(queries, keys, places, device):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
 @pytest.mark.parametrize("size", [10.0, 30.0])
 def test_large_logits_and_a_common_gradient(size, dtype, device):
-    """What all keys of a query share of the gradient must cancel: with logits of hundreds, a rounded norm alone does not see to it."""
+    """What all keys of a query share of the gradient must cancel: with logits of hundreds, a rounded norm
+    alone does not see to it.
+    """
     q, k, embedding, grad = case(40, 40, 8, dtype, device)
     given = (size * q, k, embedding)
     fused = values_and_grads(lambda *a: weights(*a, 0.25, 0.5)[0], *given, grad + 100, dtype)

@@ -1,4 +1,6 @@
-"""Bad input: one sentence that names the argument, what was got and what is allowed. Nothing crashes, nothing passes silently."""
+"""Bad input: one sentence that names the argument, what was got and what is allowed. Nothing crashes,
+nothing passes silently.
+"""
 
 import darope
 import pytest
@@ -409,7 +411,9 @@ def test_torchs_own_words_for_dtypes_work():
 
 
 def backward_arguments(**changes):
-    """What torch.ops.darope.rotate_learned_backward takes: B 1, T 4, H 2, d 8, D 16, two of four bands slow."""
+    """What torch.ops.darope.rotate_learned_backward takes: B 1, T 4, H 2, d 8, D 16, two of four bands
+    slow.
+    """
     q = torch.randn(1, 4, 2, 8)
     given = dict(
         q_grad=q,

@@ -115,7 +115,8 @@ def test_cope():
     scaled = with_values(create("cope", scaling="scaled"), embedding=embedding).attend(q, k, v, x)
     listing = with_values(create("cope"), embedding=embedding / 8**0.5).attend(q, k, v, x)
     assert same(scaled, listing)
-    # Gates forced open by huge logits count every key, the query's own included: a relative embedding of the distance plus one.
+    # Gates forced open by huge logits count every key, the query's own included: a relative embedding of the
+    # distance plus one.
     big = torch.full_like(q, 30.0)
     module = with_values(create("cope", npos_max=5), embedding=embedding[:5])
     distance = (torch.arange(12)[:, None] - torch.arange(12)[None, :] + 1).clamp(0, 4)

@@ -40,7 +40,9 @@ def plain_learned(q, k, x, w, alpha, positions, theta, fast, length, half):
 
 
 def within_twice(fused, plain, exact, what):
-    """The FlashAttention rule: at most twice the plain version's own error, plus the rounding of the exact result."""
+    """The FlashAttention rule: at most twice the plain version's own error, plus the rounding of the exact
+    result.
+    """
     exact = exact.double()
     rounding = (exact.to(fused.dtype).double() - exact).abs().max()
     assert torch.isfinite(fused).all(), what
@@ -50,7 +52,9 @@ def within_twice(fused, plain, exact, what):
 
 
 def poison(shape, dtype, device):
-    """NaN into the memory the next allocation of this size will get, so that an element nobody writes shows."""
+    """NaN into the memory the next allocation of this size will get, so that an element nobody writes
+    shows.
+    """
     torch.full(shape, float("nan"), dtype=dtype, device=device)
 
 
@@ -245,7 +249,9 @@ def test_float16(device):
 
 
 def test_autocast_takes_the_norms_float32(device):
-    """Under autocast projections give bfloat16 while norms leave x in float32: the same as casting x by hand."""
+    """Under autocast projections give bfloat16 while norms leave x in float32: the same as casting x by
+    hand.
+    """
     q, k, v, x = inputs(dtype=torch.bfloat16, device=device)
     module = darope.create("darope", d_model=16, heads=2, head_dim=8, train_length=16).to(device)
     with pytest.raises(TypeError, match="dtype"):

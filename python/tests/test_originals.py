@@ -32,7 +32,9 @@ def hugging_face(head_dim, length, base, q, k, positions, **scaling):
 
 
 def turning_inputs(head_dim, length, kv_heads):
-    """q, k and positions up to four times the training length, and what float32 angles cost there: transformers rounds theta and the angle."""
+    """q, k and positions up to four times the training length, and what float32 angles cost there:
+    transformers rounds theta and the angle.
+    """
     positions = torch.tensor([0, 1, length // 2, length - 1, length, length + 5, 4 * length - 1])
     q, k, _, _ = inputs(
         tokens=len(positions), heads=4, kv_heads=kv_heads, head_dim=head_dim, dtype=torch.float32

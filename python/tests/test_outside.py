@@ -1,4 +1,6 @@
-"""A new encoding is one file and one line: tests/outside adds one to a copy of the registry, and the suite tests it for being listed."""
+"""A new encoding is one file and one line: tests/outside adds one to a copy of the registry, and the suite
+tests it for being listed.
+"""
 
 import difflib
 import json

@@ -139,7 +139,9 @@ def write_losses(out, examples=120):
 
 
 def write_comparison(out, extra=()):
-    """The quick start: one dataset nobody learns, one run that diverged; `extra` is more (dataset, encoding) names."""
+    """The quick start: one dataset nobody learns, one run that diverged; `extra` is more (dataset,
+    encoding) names.
+    """
     for encoding, accuracy in ACCURACY.items():
         for seed in range(2):
             rng = random.Random(f"seed/{encoding}/{seed}")

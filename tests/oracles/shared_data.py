@@ -1,4 +1,6 @@
-"""Where the real data lie: DAROPE_SHARED, or ../shared beside the repository. A test that needs them says what is missing and skips."""
+"""Where the real data lie: DAROPE_SHARED, or ../shared beside the repository. A test that needs them says
+what is missing and skips.
+"""
 
 import lzma
 import os

@@ -1,4 +1,6 @@
-"""Bundles against Python's tarfile and zstandard: what we pack they open, what they pack we read, and what is hostile we refuse."""
+"""Bundles against Python's tarfile and zstandard: what we pack they open, what they pack we read, and what
+is hostile we refuse.
+"""
 
 import io
 import json
@@ -94,7 +96,8 @@ def with_size(archive, size):
 
 
 FACTS = (
-    b'{"schema": 1, "dataset": "d", "encoding": "e", "seed": 0, "status": "diverged", "tokens": 0, "shared_init": "", "data_order": "",'
+    b'{"schema": 1, "dataset": "d", "encoding": "e", "seed": 0, "status": "diverged", "tokens": 0,'
+    b' "shared_init": "", "data_order": "",'
     b' "config_without_encoding": ""}'
 )
 HOSTILE = {

@@ -1,4 +1,6 @@
-"""darope compare and report from the outside: files of one's own, plans, shards, bundles, and everything that is refused."""
+"""darope compare and report from the outside: files of one's own, plans, shards, bundles, and everything
+that is refused.
+"""
 
 import html
 import json
@@ -154,7 +156,9 @@ def test_shards_and_bundles_make_one_comparison(tmp_path):
 
 
 def stopped(*arguments, cwd, name="SIGTERM", after=lambda: True):
-    """The exit code of a comparison that was sent a signal as soon as its first run is a process and `after` holds."""
+    """The exit code of a comparison that was sent a signal as soon as its first run is a process and
+    `after` holds.
+    """
     child = subprocess.Popen(
         [PROGRAM, *map(str, arguments), "device=cpu"],
         stdout=subprocess.DEVNULL,
@@ -439,8 +443,8 @@ def test_a_comparison_where_one_run_is_asked_for(tmp_path):
     for verb in (["eval"], ["generate", "--prompt", "x"], ["ckpt", "list"]):
         for folder in ("mine", "mine/runs"):
             assert (
-                f"{folder} holds 2 runs: give one of them, such as mine/runs/parity-darope-s0 or mine/runs/parity-nope-s0"
-                in refused(*verb, folder, cwd=tmp_path)
+                f"{folder} holds 2 runs: give one of them, such as mine/runs/parity-darope-s0 or "
+                "mine/runs/parity-nope-s0" in refused(*verb, folder, cwd=tmp_path)
             )
     assert "there is no run nowhere" in refused("eval", "nowhere", cwd=tmp_path)
     (tmp_path / "empty").mkdir()

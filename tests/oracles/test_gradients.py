@@ -1,5 +1,7 @@
-"""The decoder's loss and every gradient against the same decoder in PyTorch, written here from the papers' equations and
-differentiated by autograd, in float64. Weights come from the program's own checkpoint, under Hugging Face names."""
+"""The decoder's loss and every gradient against the same decoder in PyTorch, written here from the papers'
+equations and
+differentiated by autograd, in float64. Weights come from the program's own checkpoint, under Hugging Face
+names."""
 
 import math
 import subprocess

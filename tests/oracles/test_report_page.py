@@ -1,4 +1,6 @@
-"""The report in headless Chromium: it opens from disk, asks nothing of a network, and its buttons do what they say."""
+"""The report in headless Chromium: it opens from disk, asks nothing of a network, and its buttons do what
+they say.
+"""
 
 import base64
 import json
@@ -75,7 +77,8 @@ def chart(driver, kind="lengths"):
     """Which series of the first chart of a kind are drawn, by their label."""
     return driver.execute_script(
         "const chart = Chart.getChart(document.querySelector(`canvas[data-chart=${arguments[0]}]`));"
-        "return Object.fromEntries(chart.data.datasets.map((set, i) => [set.label, chart.isDatasetVisible(i)]));",
+        "return Object.fromEntries("
+        "chart.data.datasets.map((set, i) => [set.label, chart.isDatasetVisible(i)]));",
         kind,
     )
 

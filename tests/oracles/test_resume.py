@@ -1,4 +1,5 @@
-"""`darope train --resume` and `--allow-config-change`: where a run begins, and what may be different when it goes on; and the keys
+"""`darope train --resume` and `--allow-config-change`: where a run begins, and what may be different when it
+goes on; and the keys
 that a run's logs have."""
 
 import json

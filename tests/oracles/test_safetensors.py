@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import safetensors
 from probe import probe, refusal
+from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 DTYPES = [
@@ -142,7 +143,7 @@ def tensor(shape, offsets, dtype="U8"):
 )
 def test_both_refuse(tmp_path, name, content):
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(Exception):
+    with pytest.raises(SafetensorError):
         load_file(tmp_path / name)
     assert name in refusal("copy-safetensors", tmp_path / name, tmp_path / "out")
     assert not (tmp_path / "out").exists()

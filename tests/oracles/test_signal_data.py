@@ -1,6 +1,8 @@
-"""Prepared EEG against the same steps in NumPy: real Bonn segments, EEGMMIDB runs, and nights written in Sleep-EDF's layout.
+"""Prepared EEG against the same steps in NumPy: real Bonn segments, EEGMMIDB runs, and nights written in
+Sleep-EDF's layout.
 
-Sleep-EDF's signals cannot be had here; the nights below have its file names, headers, ages, signals and record lengths, and noise inside.
+Sleep-EDF's signals cannot be had here; the nights below have its file names, headers, ages, signals and
+record lengths, and noise inside.
 """
 
 import csv
@@ -51,7 +53,9 @@ def stored(folder, manifest):
 
 
 def expected(samples, splits):
-    """The definition, on whole arrays: x = (x - median) / IQR, clipped; the training samples' 255 quantiles; the number at or below."""
+    """The definition, on whole arrays: x = (x - median) / IQR, clipped; the training samples' 255
+    quantiles; the number at or below.
+    """
     x = {}
     for item, values in samples.items():
         low, middle, high = np.percentile(values, [25, 50, 75])

@@ -1,4 +1,6 @@
-"""Six-mers against a plain reading of their definition, and FASTA records against the list of what the files hold."""
+"""Six-mers against a plain reading of their definition, and FASTA records against the list of what the
+files hold.
+"""
 
 import csv
 import itertools

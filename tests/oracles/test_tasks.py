@@ -1,7 +1,10 @@
-"""The binary's synthetic tasks against the reference solver and generator (../shared/spec/tasks_oracle.py beside the repository).
+"""The binary's synthetic tasks against the reference solver and generator (../shared/spec/tasks_oracle.py
+beside the repository).
 
-Every answer must be the reference's. Distributions are compared feature by feature with the reference generator's
-non-empty samples. Seeds are fixed, so the outcome never changes until the code does; the threshold lies at p = 1e-4.
+Every answer must be the reference's. Distributions are compared feature by feature with the reference
+generator's
+non-empty samples. Seeds are fixed, so the outcome never changes until the code does; the threshold lies at p
+= 1e-4.
 """
 
 import collections
@@ -99,7 +102,9 @@ def histograms(task, samples):
 
 
 def chi_square(a, b):
-    """Two-sample chi-square of equally many draws; cells too thin for it are pooled. Returns statistic and degrees of freedom."""
+    """Two-sample chi-square of equally many draws; cells too thin for it are pooled. Returns statistic and
+    degrees of freedom.
+    """
     cells, thin = [], [0, 0]
     for value in set(a) | set(b):
         if a[value] + b[value] >= 10:
