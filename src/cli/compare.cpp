@@ -11,8 +11,8 @@
 #include "experiments/own_data.h"
 #include "experiments/past.h"
 #include "report/report.h"
-#include "report/run_files.h"
 #include "runs/bundle.h"
+#include "runs/finished_run.h"
 
 namespace darope {
 namespace {
@@ -100,7 +100,7 @@ void pack_after_stop(const CompareSettings& s, const fs::path& out) {
 
 // A run that no report can read is refused before it is taken for finished.
 void check_readable(const std::string& bundle) {
-  read_bundle(bundle, [](const RunFiles& run) { report::read_run(run); });
+  read_bundle(bundle, [](const RunFiles& run) { read_finished(run); });
 }
 
 void check_bundles(const CompareSettings& s, const std::vector<RunConfig>& plan,

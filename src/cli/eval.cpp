@@ -10,9 +10,9 @@
 #include "cli/verbs.h"
 #include "data/open.h"
 #include "eval/evaluate.h"
-#include "eval/score_table.h"
 #include "experiments/past.h"
 #include "experiments/saved_run.h"
+#include "runs/score_means.h"
 
 namespace darope {
 namespace {
@@ -20,7 +20,8 @@ namespace {
 struct EvalSettings {
   std::string run;
   Which which;
-  bool json = false;
+  std::vector<std::string> only;
+  bool json = false, list = false;
 };
 
 // Letters, digits, '.' and '-' stay; what that changes is told apart by a hash, so that no two evaluations
@@ -41,41 +42,64 @@ void warn_of_other_data(const std::string& folder, RunConfig config) {
   }
 }
 
-// Scores of one checkpoint: a table, and each example's in evals/STEP/VARIANT/results.jsonl of the run.
+void print_list(const Dataset& data) {
+  for (const Evaluation& each : evaluations()) {
+    const bool fits = each.fits(data);
+    fmt::print("{:<18} {}\n", each.traits.name, each.traits.summary);
+    if (!fits) {
+      fmt::print("{:<18} not for this run: it needs {}, and {} is none\n", "", each.traits.needs, data.name);
+      continue;
+    }
+    for (const Metric& metric : each.metrics(data))
+      fmt::print("{:<18} {} along {}, {}: {}\n", "", metric.name, metric.axis.name, metric.unit,
+                 metric.meaning);
+    if (!each.traits.ends_a_run) fmt::print("{:<18} only where it is asked for with --only\n", "");
+  }
+}
+
+std::string variant_of(const EvalSettings& settings, const std::vector<std::string>& overrides) {
+  std::string variant = settings.which.encoding.empty() ? "as-trained" : settings.which.encoding;
+  if (settings.which.best) variant += "-best";
+  for (const std::string& each : settings.only) variant += "-" + each;
+  for (const std::string& each : overrides) variant += "-" + each;
+  return folder_name(variant);
+}
+
+void print_json(const SavedRun& run, const Dataset& data, const std::vector<ScoreMean>& means) {
+  for (const ScoreMean& row : means)
+    fmt::print("{}\n", nlohmann::ordered_json{{"dataset", data.name},
+                                              {"encoding", run.config.model.encoding},
+                                              {"step", run.step},
+                                              {"axis", row.key.axis},
+                                              {"x", row.at},
+                                              {"metric", row.key.metric},
+                                              {"mean", row.mean},
+                                              {"deviation", row.deviation},
+                                              {"examples", row.examples}}
+                           .dump());
+}
+
+// Scores of one checkpoint: a table, and each example's in a folder of the run.
 void eval_verb(const EvalSettings& settings, const std::vector<std::string>& overrides) {
   SavedRun run = open_run(settings.run, settings.which, overrides);
   const Dataset data =
       open_dataset(run.config.data, uint64_t(run.config.seed), run.config.steps * run.config.grad_acc_steps);
+  if (settings.list) return print_list(data);
+  const std::vector<const Evaluation*> chosen =
+      settings.only.empty() ? evaluations_of(data) : evaluations_named(settings.only, data);
   if (overrides.empty()) warn_of_other_data(settings.run, run.config);
   watch_signals();
-  ScoreTable table;
   std::string lines;
-  evaluate(*run.model, data, [&](const Score& s) {
-    table.add(s.x, s.metric, s.value);
-    lines += to_line(s);
-  });
-  std::string variant = settings.which.encoding.empty() ? "as-trained" : settings.which.encoding;
-  if (settings.which.best) variant += "-best";
-  for (const std::string& each : overrides) variant += "-" + each;
-  const std::filesystem::path folder =
-      std::filesystem::path(settings.run) / "evals" / run.checkpoint.filename() / folder_name(variant);
+  evaluate(*run.model, data, chosen, [&](const Score& s) { lines += to_line(s); });
+  const std::vector<Metric> metrics = metrics_of(chosen, data);
+  const std::filesystem::path folder = std::filesystem::path(settings.run) / "evals" /
+                                       run.checkpoint.filename() / variant_of(settings, overrides);
   make_directories(folder);
   write_file(folder / "results.jsonl", lines);
-  if (settings.json) {
-    for (const ScoreTable::Row& row : table.rows())
-      fmt::print("{}\n", nlohmann::ordered_json{{"dataset", data.name},
-                                                {"encoding", run.config.model.encoding},
-                                                {"step", run.step},
-                                                {"x", row.x},
-                                                {"metric", row.metric},
-                                                {"mean", row.mean},
-                                                {"deviation", row.deviation},
-                                                {"examples", row.examples}}
-                             .dump());
-    return;
-  }
+  const std::vector<ScoreMean> means = means_of(read_scores(lines, "results.jsonl"));
+  if (settings.json) return print_json(run, data, means);
   fmt::print("{} at step {}, {}\n{}each example's scores: {}\n", data.name, run.step,
-             run.config.model.encoding, table.text(), (folder / "results.jsonl").string());
+             run.config.model.encoding, table_of(means, metrics), (folder / "results.jsonl").string());
 }
 
 }  // namespace
@@ -91,6 +115,11 @@ void add_eval(CLI::App& app) {
   verb->add_flag("--best", settings->which.best, "the checkpoint of the lowest validation loss");
   verb->add_option("--encoding", settings->which.encoding,
                    "evaluate with another encoding that the weights fit, such as yarn:factor=8 for rope");
+  verb->add_option("--only", settings->only,
+                   "these evaluations, comma-separated, instead of those a training ends with")
+      ->delimiter(',');
+  verb->add_flag("--list", settings->list,
+                 "name the evaluations there are, what they say, and which this run cannot have, and stop");
   verb->add_flag("--json", settings->json, "one JSON object per line");
   verb->allow_extras();
   verb->callback([settings, verb] { eval_verb(*settings, verb->remaining()); });

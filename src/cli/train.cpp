@@ -8,9 +8,10 @@
 #include "base/names.h"
 #include "base/signals.h"
 #include "cli/verbs.h"
-#include "eval/score_table.h"
 #include "experiments/dry_run.h"
 #include "experiments/run.h"
+#include "runs/finished_run.h"
+#include "runs/score_means.h"
 #include "train/checkpoint_dir.h"
 
 namespace darope {
@@ -54,9 +55,8 @@ void train_verb(const TrainSettings& settings, const std::vector<std::string>& o
   watch_signals();
   if (const int code = run(config, {}, resume); code != kDone)
     throw Error("the run diverged", ExitCode(code));
-  ScoreTable scores;
-  scores.add_lines(read_file(std::filesystem::path(config.dump_dir) / "results.jsonl"));
-  fmt::print("{}{}\n", scores.text(), config.dump_dir);
+  const FinishedRun done = read_finished(read_run_files(config.dump_dir));
+  fmt::print("{}{}\n", table_of(means_of(done.scores), done.metrics), config.dump_dir);
 }
 
 }  // namespace

@@ -9,6 +9,8 @@
 #include <ATen/ops/zeros_like.h>
 
 #include "base/signals.h"
+#include "eval/batches.h"
+#include "eval/define.h"
 
 namespace darope {
 namespace {
@@ -56,12 +58,16 @@ Tensor with_cache(Decoder& model, const Batch& batch, const Tensor& scored, int6
   return tokens.view(-1).index_select(0, batch.rows + 1);
 }
 
-}  // namespace
-
-int64_t examples_at_once(const Decoder& model, int64_t length) {
-  const int64_t tokens = model.device().is_cuda() ? 65536 : 8192;
-  return std::max<int64_t>(1, tokens / length);
+// Where answers come one place after another, the more examples go together the better; their keys and values
+// are kept meanwhile.
+int64_t answers_at_once(const Decoder& model, int64_t length) {
+  const int64_t numbers = model.device().is_cuda() ? 1 << 30 : 1 << 26;
+  return std::max<int64_t>(1,
+                           std::min(4 * examples_at_once(model, length),
+                                    numbers / (2 * model.config().n_layers * model.config().dim * length)));
 }
+
+}  // namespace
 
 Tensor free_running(Decoder& model, const Batch& batch) {
   const at::NoGradGuard no_grad;
@@ -74,5 +80,33 @@ Tensor free_running(Decoder& model, const Batch& batch) {
   return steps < kStepsOfAPass * longest ? with_cache(model, batch, scored, first, last)
                                          : by_passes(model, batch);
 }
+
+// The first data.free_running examples of each test, the model reading its own answers.
+class FreeRunning {
+ public:
+  static constexpr Evaluation::Traits traits{.name = "free_running",
+                                             .summary = "answers of a task, the model reading its own",
+                                             .needs = "a synthetic task with data.free_running examples",
+                                             .ends_a_run = true};
+  static bool fits(const Dataset& data) { return data.measure == Measure::accuracy && data.free_running > 0; }
+
+  static std::vector<Metric> metrics(const Dataset&) {
+    return {{.name = "free_running",
+             .title = "free running",
+             .unit = std::string(kShare),
+             .meaning = "share of an answer's tokens that are right, the model reading its own answer"}};
+  }
+
+  static void score(Decoder& model, const Dataset& data, const Emit& emit) {
+    for (const TestLength& test : data.tests)
+      in_batches(model, *test.set, answers_at_once(model, test.multiple * model.config().max_seqlen),
+                 std::min(data.free_running, test.set->size()), [&](const Batch& batch, int64_t first) {
+                   const Tensor right = free_running(model, batch) == batch.targets;
+                   emit_all(emit, "free_running", test, first, mean_by_example(right, batch), batch);
+                 });
+  }
+};
+
+template Evaluation evaluation_of<FreeRunning>();
 
 }  // namespace darope

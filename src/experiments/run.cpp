@@ -8,6 +8,7 @@
 #include <torch/version.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 
 #include "base/config.h"
@@ -20,6 +21,7 @@
 #include "data/open.h"
 #include "eval/evaluate.h"
 #include "experiments/past.h"
+#include "runs/facts.h"
 #include "runs/runs.h"
 #include "train/checkpoint_dir.h"
 #include "train/device.h"
@@ -72,7 +74,7 @@ std::string hash_without_encoding(RunConfig config) {
 
 void write_scores(Decoder& model, const Dataset& data, const fs::path& file) {
   std::string lines;
-  evaluate(model, data, [&](const Score& s) { lines += to_line(s); });
+  evaluate(model, data, evaluations_of(data), [&](const Score& s) { lines += to_line(s); });
   write_file(file, lines);
 }
 
@@ -88,29 +90,23 @@ void write_all_scores(Decoder& model, const Dataset& data, const fs::path& folde
   model.weights().flat().copy_(last);
 }
 
-nlohmann::ordered_json facts(const RunConfig& config, const Dataset& data, Decoder& model,
-                             const TrainReport& report) {
-  nlohmann::ordered_json constants = nlohmann::ordered_json::object();
-  for (const TestLength& test : data.tests) constants[std::to_string(test.multiple)] = test.best_constant;
-  nlohmann::ordered_json json{{"schema", 1},
-                              {"dataset", data.name},
-                              {"family", data.family},
-                              {"encoding", config.model.encoding},
-                              {"seed", config.seed},
-                              {"status", report.diverged ? "diverged" : "finished"},
-                              {"steps", report.steps},
-                              {"tokens", report.tokens},
-                              {"parameters", model.plan().parameters()},
-                              {"seconds", report.seconds},
-                              {"tokens_per_second", double(report.tokens) / report.seconds},
-                              {"peak_memory_bytes", peak_memory(model.device())},
-                              {"config_without_encoding", hash_without_encoding(config)},
-                              {"commit", DAROPE_COMMIT},
-                              {"machine", device_name(model.device())},
-                              {"torch", TORCH_VERSION}};
-  if (data.measure == Measure::accuracy)
-    json.update({{"chance", data.chance}, {"true_chance", data.true_chance}, {"best_constant", constants}});
-  return json;
+RunFacts facts_of(const RunConfig& config, const Dataset& data, Decoder& model, const TrainReport& report) {
+  return {.dataset = data.name,
+          .family = data.family,
+          .encoding = config.model.encoding,
+          .seed = config.seed,
+          .diverged = report.diverged,
+          .steps = report.steps,
+          .tokens = report.tokens,
+          .parameters = model.plan().parameters(),
+          .seconds = report.seconds,
+          .tokens_per_second = double(report.tokens) / report.seconds,
+          .config_without_encoding = hash_without_encoding(config),
+          .commit = DAROPE_COMMIT,
+          .machine = device_name(model.device()),
+          .torch = TORCH_VERSION,
+          .history = history(config.dump_dir),
+          .metrics = metrics_of(evaluations_of(data), data)};
 }
 
 }  // namespace
@@ -182,16 +178,18 @@ int run(RunConfig given, const std::function<void(int64_t)>& on_step, const Resu
   };
   if (data.validation) hooks.validate = [&] { return mean_nll(model, *data.validation); };
   const TrainReport report = train(model, *data.train, config, folder, hooks);
+  RunFacts facts = facts_of(config, data, model, report);
+  facts.shared_init = shared_init;
+  facts.data_order = order;
+  facts.dtype = dtype;
   if (!report.diverged) {
     fmt::print(stderr, "scoring the test examples\n");
+    const auto begin = std::chrono::steady_clock::now();
     write_all_scores(model, data, folder);
+    facts.scoring_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   }
-  nlohmann::ordered_json json = facts(config, data, model, report);
-  json["shared_init"] = shared_init;
-  json["data_order"] = order;
-  json["dtype"] = dtype;
-  if (const std::string past = history(folder); !past.empty()) json["history"] = past;
-  write_file(folder / "run.json", json.dump(1) + "\n");
+  facts.peak_memory_bytes = peak_memory(model.device());
+  write_file(folder / "run.json", to_text(facts));
   return report.diverged ? kNonFinite : kDone;
 }
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <set>
 
-#include "base/error.h"
 #include "report/summary.h"
 #include "stats/within.h"
 
@@ -13,84 +13,81 @@ namespace {
 
 constexpr int64_t kFewestExamples = 3;  // what a paired test needs
 
-// The first of these that a dataset was scored by is what its encodings are compared on.
-struct Metric {
-  const char* name;
-  bool higher_better;
-};
-constexpr Metric kPrimary[] = {{"token_accuracy", true}, {"exact_match", true}, {"nll", false}};
-
 const Run* first_finished(const Gathered& all, const std::string& dataset) {
   for (const Run& run : all.runs)
     if (run.dataset == dataset && !run.diverged) return &run;
   return nullptr;
 }
 
-const Metric& primary_metric(const Run& run) {
-  for (const Metric& metric : kPrimary)
-    if (run.scores.contains(metric.name)) return metric;
-  throw Error(
-      fmt::format("{} has scores of no metric a comparison is made on: token_accuracy, exact_match or nll",
-                  run.folder.string()));
-}
-
-const stats::Values* values_of(const std::map<std::string, Run::Scores>& by_metric, const std::string& metric,
-                               double x) {
-  const auto found = by_metric.find(metric);
-  if (found == by_metric.end()) return nullptr;
+const Scores* scores_of(const Run& run, const Metric& metric, double x) {
+  const auto found = run.scores.find(key_of(metric));
+  if (found == run.scores.end()) return nullptr;
   const auto at = found->second.find(x);
   return at == found->second.end() ? nullptr : &at->second;
 }
-const stats::Values* scores_of(const Run& run, const std::string& metric, double x) {
-  return values_of(run.scores, metric, x);
-}
 
 // The mean over tokens instead of examples.
-std::optional<double> pooled_over_tokens(const Run& run, const std::string& metric, double x) {
-  const stats::Values *scores = scores_of(run, metric, x), *tokens = values_of(run.scored_tokens, metric, x);
-  if (!tokens) return std::nullopt;
-  const double all = std::accumulate(tokens->begin(), tokens->end(), 0.0);
-  return std::inner_product(scores->begin(), scores->end(), tokens->begin(), 0.0) / all;
+std::optional<double> pooled_over_tokens(const Scores& scores) {
+  const stats::Values& tokens = scores.tokens;
+  if (tokens.empty()) return std::nullopt;
+  const double all = std::accumulate(tokens.begin(), tokens.end(), 0.0);
+  return std::inner_product(scores.values.begin(), scores.values.end(), tokens.begin(), 0.0) / all;
 }
 
-// The mean over finished seeds of a metric beside the main one.
-std::optional<double> beside(const Gathered& all, const std::string& dataset, const std::string& encoding,
-                             const std::string& metric, double x) {
-  stats::Values means;
-  for (const int64_t seed : all.seeds)
-    if (const Run* run = all.find(dataset, encoding, seed))
-      if (const stats::Values* scores = scores_of(*run, metric, x)) means.push_back(stats::mean(*scores));
-  if (means.empty()) return std::nullopt;
-  return stats::mean(means);
+Proportion proportion_of(double share, int64_t examples) {
+  const int64_t hits = std::lround(share * double(examples));
+  return {share, stats::wilson(hits, examples), stats::wald(hits, examples)};
 }
 
-Cell make_cell(const Gathered& all, const Dataset& dataset, const AtLength& at, const std::string& encoding) {
+Cell make_cell(const Gathered& all, const std::string& dataset, const Metric& metric, double x,
+               const std::string& encoding) {
   Cell cell;
   cell.encoding = encoding;
   stats::Values pooled;
+  int64_t examples = 0;
   for (const int64_t seed : all.seeds) {
-    const Run* run = all.find(dataset.name, encoding, seed);
+    const Run* run = all.find(dataset, encoding, seed);
     if (run && run->diverged) cell.diverged.push_back(seed);
-    if (!run || run->diverged) continue;
+    const Scores* scores = run ? scores_of(*run, metric, x) : nullptr;
+    if (!scores) continue;
     cell.seeds.push_back(seed);
-    cell.by_seed.push_back(stats::mean(*scores_of(*run, dataset.metric, at.x)));
-    if (const auto value = pooled_over_tokens(*run, dataset.metric, at.x)) pooled.push_back(*value);
+    cell.by_seed.push_back(stats::mean(scores->values));
+    examples = int64_t(scores->values.size());
+    if (const auto value = pooled_over_tokens(*scores)) pooled.push_back(*value);
   }
   if (cell.by_seed.empty()) return cell;
   if (pooled.size() == cell.by_seed.size()) cell.pooled = stats::mean(pooled);
   cell.mean = stats::mean(cell.by_seed);
   if (cell.by_seed.size() > 1) cell.seed_sd = stats::sd(cell.by_seed);
-  if (dataset.higher_better && dataset.chance)
-    cell.normalised = stats::chance_normalised(*cell.mean, *dataset.chance);
-  if (dataset.higher_better && dataset.true_chance)
-    cell.normalised_true = stats::chance_normalised(*cell.mean, *dataset.true_chance);
-  cell.free_running = beside(all, dataset.name, encoding, "free_running", at.x);
-  cell.n_free = beside(all, dataset.name, encoding, "nll_n_free", at.x);
-  if (const auto share = beside(all, dataset.name, encoding, "exact_match", at.x)) {
-    const int64_t hits = std::lround(*share * double(at.examples));
-    cell.exact_match = {*share, stats::wilson(hits, at.examples), stats::wald(hits, at.examples)};
-  }
+  if (metric.chance) cell.normalised = stats::chance_normalised(*cell.mean, *metric.chance);
+  if (metric.true_chance) cell.normalised_true = stats::chance_normalised(*cell.mean, *metric.true_chance);
+  if (metric.unit == kYesOrNo) cell.proportion = proportion_of(*cell.mean, examples);
   return cell;
+}
+
+std::vector<Cell> make_cells(const Gathered& all, const std::string& dataset, const Metric& metric,
+                             double x) {
+  std::vector<Cell> cells;
+  for (const std::string& encoding : all.encodings)
+    cells.push_back(make_cell(all, dataset, metric, x, encoding));
+  return cells;
+}
+
+// What any run was scored by beside the metric that is compared on, wherever one of them was.
+std::vector<Beside> scored_beside(const Gathered& all, const Dataset& dataset) {
+  std::vector<Beside> found;
+  std::set<ScoreKey> seen{key_of(dataset.metric)};
+  for (const Run& run : all.runs) {
+    if (run.dataset != dataset.name) continue;
+    for (const Metric& metric : run.metrics) {
+      if (!seen.insert(key_of(metric)).second) continue;
+      Beside beside{.metric = metric};
+      for (const auto& [x, scores] : run.scores.at(key_of(metric)))
+        beside.places.push_back({x, int64_t(scores.values.size()), make_cells(all, dataset.name, metric, x)});
+      found.push_back(std::move(beside));
+    }
+  }
+  return found;
 }
 
 void add_within_example_widths(const Paired& pairs, AtLength& at) {
@@ -109,8 +106,8 @@ void add_within_example_widths(const Paired& pairs, AtLength& at) {
 
 bool is_learned(const Dataset& dataset, const AtLength& at, const std::vector<stats::Method>& methods,
                 const stats::Rule& rule) {
-  if (!dataset.higher_better) return true;  // a run tells no loss that needs no learning
-  const double chance = std::max(dataset.chance.value_or(0), dataset.true_chance.value_or(0));
+  if (!dataset.metric.higher_better) return true;  // a run tells no loss that needs no learning
+  const double chance = std::max(dataset.metric.chance.value_or(0), dataset.metric.true_chance.value_or(0));
   return stats::learned(methods, chance, at.best_constant.value_or(0), rule);
 }
 
@@ -126,7 +123,7 @@ void compare_at(const Gathered& all, const Dataset& dataset, AtLength& at, Summa
     at.seeds.clear();
     return;
   }
-  const stats::Rule rule{.higher_better = dataset.higher_better, .margin = summary.options.margin};
+  const stats::Rule rule{.higher_better = dataset.metric.higher_better, .margin = summary.options.margin};
   at.learned = is_learned(dataset, at, pairs.methods, rule);
   if (pairs.methods.size() < 2) return;
   add_within_example_widths(pairs, at);
@@ -139,7 +136,7 @@ void compare_at(const Gathered& all, const Dataset& dataset, AtLength& at, Summa
 
 }  // namespace
 
-Paired paired(const Gathered& all, const std::string& dataset, const std::string& metric, double x) {
+Paired paired(const Gathered& all, const std::string& dataset, const Metric& metric, double x) {
   std::vector<std::string> sound;
   for (const std::string& encoding : all.encodings) {
     const auto has = [&](bool diverged) {
@@ -158,7 +155,8 @@ Paired paired(const Gathered& all, const std::string& dataset, const std::string
   for (const std::string& encoding : sound) {
     result.methods.push_back({encoding, {}});
     for (const int64_t seed : result.seeds)
-      result.methods.back().scores.push_back(*scores_of(*all.find(dataset, encoding, seed), metric, x));
+      result.methods.back().scores.push_back(
+          scores_of(*all.find(dataset, encoding, seed), metric, x)->values);
   }
   return result;
 }
@@ -173,23 +171,19 @@ Dataset summarise_dataset(const Gathered& all, const std::string& name, Summary&
           return r.dataset == name && r.encoding == encoding;
         });
   if (!model) return dataset;  // every run diverged: the notes say so
-  const Metric& metric = primary_metric(*model);
   dataset.family = model->family;
-  dataset.metric = metric.name;
-  dataset.higher_better = metric.higher_better;
-  dataset.chance = model->chance;
-  dataset.true_chance = model->true_chance;
-  for (const auto& [x, examples] : model->scores.at(metric.name)) {
+  dataset.metric = model->metrics.front();
+  for (const auto& [x, scores] : model->scores.at(key_of(dataset.metric))) {
     AtLength at;
     at.x = x;
-    at.examples = int64_t(examples.size());
-    if (const auto found = model->best_constant.find(x); found != model->best_constant.end())
+    at.examples = int64_t(scores.values.size());
+    if (const auto found = dataset.metric.floor.find(x); found != dataset.metric.floor.end())
       at.best_constant = found->second;
-    for (const std::string& encoding : all.encodings)
-      at.cells.push_back(make_cell(all, dataset, at, encoding));
+    at.cells = make_cells(all, name, dataset.metric, x);
     compare_at(all, dataset, at, summary);
     dataset.lengths.push_back(std::move(at));
   }
+  dataset.beside = scored_beside(all, dataset);
   return dataset;
 }
 

@@ -8,13 +8,23 @@
 #include <set>
 
 #include "base/error.h"
-#include "report/run_files.h"
 
 namespace darope::report {
 namespace {
 
+Run to_run(const RunFiles& files) {
+  Run run;
+  static_cast<FinishedRun&>(run) = read_finished(files);
+  run.folder = files.folder;
+  run.typed = run.encoding;
+  run.config = files.config;
+  run.text = files.facts;
+  run.bundled = files.bundled;
+  return run;
+}
+
 template <class Value>
-std::vector<Value> distinct(const std::vector<Run>& runs, Value Run::* field) {
+std::vector<Value> distinct(const std::vector<Run>& runs, Value RunFacts::* field) {
   std::set<Value> values;
   for (const Run& run : runs) values.insert(run.*field);
   return {values.begin(), values.end()};
@@ -25,7 +35,7 @@ void add(Run run, Gathered& all) {
   const Run* there = all.find(run.dataset, run.encoding, run.seed);
   if (!there)
     all.runs.push_back(std::move(run));
-  else if (there->facts != run.facts)
+  else if (there->text != run.text)
     throw Error(fmt::format("{} and {} both hold {} on {} with seed {}; remove one of them",
                             there->folder.string(), run.folder.string(), run.encoding, run.dataset,
                             run.seed));
@@ -49,18 +59,52 @@ void refuse_other_start(const Run& a, const Run& b) {
   if (!a.diverged && !b.diverged && a.tokens != b.tokens) refuse(a, b, "numbers of training tokens");
 }
 
+const std::map<double, Scores>& compared(const Run& run) {
+  return run.scores.at(key_of(run.metrics.front()));
+}
+
+// "token_accuracy of 40 examples at 1x": what encodings are compared on.
+std::string tests_in_words(const Run& run) {
+  const Metric& metric = run.metrics.front();
+  std::vector<std::string> words;
+  for (const auto& [at, scores] : compared(run))
+    words.push_back(
+        fmt::format("{} of {} examples at {}{}", metric.name, scores.examples.size(), at, metric.axis.unit));
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
 // Scores are paired by example and averaged over seeds, so every run of a dataset has to have them all.
 void refuse_other_tests(const Run& a, const Run& b) {
-  const auto tests = [](const Run& run) {
-    std::set<std::string> shape;
-    for (const auto& [metric, lengths] : run.scores)
-      for (const auto& [x, examples] : lengths)
-        shape.insert(fmt::format("{} of {} examples at {}x", metric, examples.size(), x));
-    return shape;
+  const auto alike = [](const auto& one, const auto& other) {
+    return one.first == other.first && one.second.examples == other.second.examples;
   };
-  if (tests(a) != tests(b))
-    throw Error(fmt::format("{} and {} were not tested alike: one has {}, the other {}", a.folder.string(),
-                            b.folder.string(), fmt::join(tests(a), ", "), fmt::join(tests(b), ", ")));
+  if (key_of(a.metrics.front()) == key_of(b.metrics.front()) &&
+      std::equal(compared(a).begin(), compared(a).end(), compared(b).begin(), compared(b).end(), alike))
+    return;
+  throw Error(fmt::format("{} and {} were not tested alike: one has {}, the other {}{}", a.folder.string(),
+                          b.folder.string(), tests_in_words(a), tests_in_words(b),
+                          tests_in_words(a) == tests_in_words(b) ? " with other numbers" : ""));
+}
+
+// Runs of the first version tell no clusters: they have those of a later run on the same tests, or every
+// example is its own.
+void share_clusters(std::vector<Run>& runs) {
+  std::map<std::pair<std::string, double>, std::pair<const Run*, std::vector<int64_t>>> told;
+  const auto each = [&](const auto& use) {
+    for (Run& run : runs)
+      if (!run.diverged)
+        for (auto& [at, scores] : run.scores.at(key_of(run.metrics.front()))) use(run, at, scores);
+  };
+  each([&](const Run& run, double at, const Scores& scores) {
+    if (scores.clusters.empty()) return;
+    const auto& [first, clusters] =
+        told.emplace(std::pair(run.dataset, at), std::pair(&run, scores.clusters)).first->second;
+    if (clusters != scores.clusters) refuse(*first, run, "clusters of test examples");
+  });
+  each([&](const Run& run, double at, Scores& scores) {
+    const auto known = told.find({run.dataset, at});
+    scores.clusters = known == told.end() ? scores.examples : known->second.second;
+  });
 }
 
 void refuse_mismatches(const std::vector<Run>& runs) {
@@ -156,7 +200,7 @@ void note_absences(Gathered& all) {
   }
 }
 
-void note_mixture(Gathered& all, std::string Run::* field, const char* what) {
+void note_mixture(Gathered& all, std::string RunFacts::* field, const char* what) {
   const std::vector<std::string> values = distinct(all.runs, field);
   if (values.size() > 1)
     all.notes.push_back(
@@ -180,7 +224,7 @@ Gathered gather(const std::vector<std::filesystem::path>& comparisons,
   all.sources = comparisons;
   for (const std::filesystem::path& each : comparisons)
     each_run(
-        each, [&](const RunFiles& files) { add(read_run(files), all); },
+        each, [&](const RunFiles& files) { add(to_run(files), all); },
         [&](const std::filesystem::path& run) {
           all.notes.push_back(fmt::format("The run in {} is not finished and is left out.", run.string()));
         });
@@ -195,6 +239,7 @@ Gathered gather(const std::vector<std::filesystem::path>& comparisons,
       [&](const std::string& a, const std::string& b) { return place_in(order, a) < place_in(order, b); });
   all.seeds = distinct(all.runs, &Run::seed);
   refuse_mismatches(all.runs);
+  share_clusters(all.runs);
   note_absences(all);
   note_mixture(all, &Run::commit, "commits");
   note_mixture(all, &Run::machine, "machines");

@@ -6,31 +6,17 @@
 #include <string>
 #include <vector>
 
-#include "runs/curve.h"
+#include "runs/finished_run.h"
 
 namespace darope::report {
 
-// One trained and tested model, as its folder tells it. Absent facts stay empty; scores are only those of a
-// finished run.
-struct Run {
+// A run of a comparison. Of the metric that is compared on, every example has its cluster.
+struct Run : FinishedRun {  // `encoding` is its name in this report
   std::filesystem::path folder;
-  std::string dataset, family;
-  std::string encoding, typed;  // its name in this report; the same with its options, as typed
-  int64_t seed = 0;
-  bool diverged = false;
-  int64_t steps = 0, tokens = 0, parameters = 0, peak_memory_bytes = 0;
-  double seconds = 0, tokens_per_second = 0;
-  std::optional<double> chance, true_chance;
-  std::map<double, double> best_constant;  // by length multiple
-  std::string shared_init, data_order, config_without_encoding, dtype, commit, machine, torch, config;
-
-  using Scores = std::map<double, std::vector<double>>;  // by length multiple (0 where none), then by example
-  std::map<std::string, Scores> scores,
-      scored_tokens;  // by metric; how many tokens each score is a mean of, where that is told
-
-  std::vector<CurvePoint> curve;  // training loss, thinned for drawing
-  std::string facts;              // run.json as it stands: equal for copies of one run
-  bool bundled = false;           // `folder` is inside a bundle
+  std::string typed;     // the encoding with its options, as typed
+  std::string config;    // as YAML
+  std::string text;      // of its facts: equal for copies of one run
+  bool bundled = false;  // `folder` is inside a bundle
 };
 
 // An encoding whose options differ between datasets: as it was typed for each.

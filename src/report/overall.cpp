@@ -26,7 +26,9 @@ Datasets common(const Summary& summary, double x) {
 
 // One dataset's scores on a scale that all share: chance-normalised accuracy, or the loss as it is.
 void append(const Dataset& dataset, const stats::Values& scores, size_t examples, stats::Values& pooled) {
-  const double chance = dataset.higher_better ? dataset.true_chance.value_or(dataset.chance.value_or(0)) : 0;
+  const double chance = dataset.metric.higher_better
+                            ? dataset.metric.true_chance.value_or(dataset.metric.chance.value_or(0))
+                            : 0;
   for (size_t i = 0; i < examples; ++i)
     pooled.push_back(chance > 0 ? stats::chance_normalised(scores[i], chance) : scores[i]);
 }
@@ -92,7 +94,7 @@ void judge(const Gathered& all, const Datasets& datasets, const Summary& summary
   }
   if (overall.seeds.empty() || encodings.size() < 2) return;
   const std::vector<stats::Method> methods = pool(pairs, datasets, encodings, overall.seeds);
-  const stats::Rule rule{.higher_better = overall.higher_better, .margin = summary.options.margin};
+  const stats::Rule rule{.higher_better = overall.metric.higher_better, .margin = summary.options.margin};
   name_leader(methods, rule, overall);
   overall.tied = tied_names(methods, rule);
   if (find(methods, summary.reference))
@@ -101,7 +103,7 @@ void judge(const Gathered& all, const Datasets& datasets, const Summary& summary
 
 // The mean over datasets of one encoding's normalised scores, and its spread over seeds.
 void mean_over(const Datasets& datasets, double x, size_t encoding, std::optional<double> Cell::* normalised,
-               std::optional<double> Dataset::* chance, std::optional<double>& mean,
+               std::optional<double> Metric::* chance, std::optional<double>& mean,
                std::optional<double>& spread) {
   stats::Values means;
   stats::Table by_seed;
@@ -112,7 +114,7 @@ void mean_over(const Datasets& datasets, double x, size_t encoding, std::optiona
     means.push_back(*(cell.*normalised));
     stats::Values& row = by_seed.emplace_back();
     for (const double score : cell.by_seed)
-      row.push_back(stats::chance_normalised(score, *(dataset->*chance)));
+      row.push_back(stats::chance_normalised(score, *(dataset->metric.*chance)));
   }
   mean = stats::mean(means);
   const size_t seeds = by_seed.front().size();
@@ -126,8 +128,8 @@ Aggregate aggregate(const Summary& summary, double x, const std::string& over, c
   for (size_t e = 0; e < summary.encodings.size(); ++e) {
     Aggregate::Row& row = result.rows.emplace_back();
     row.encoding = summary.encodings[e];
-    mean_over(datasets, x, e, &Cell::normalised, &Dataset::chance, row.normalised, row.normalised_sd);
-    mean_over(datasets, x, e, &Cell::normalised_true, &Dataset::true_chance, row.normalised_true,
+    mean_over(datasets, x, e, &Cell::normalised, &Metric::chance, row.normalised, row.normalised_sd);
+    mean_over(datasets, x, e, &Cell::normalised_true, &Metric::true_chance, row.normalised_true,
               row.normalised_true_sd);
   }
   return result;
@@ -158,13 +160,12 @@ std::vector<Overall> overall_verdicts(const Gathered& all, const Summary& summar
   std::vector<Overall> result;
   for (const double x : summary.lengths) {
     std::map<std::string, Datasets> by_metric;
-    for (const Dataset* dataset : common(summary, x)) by_metric[dataset->metric].push_back(dataset);
+    for (const Dataset* dataset : common(summary, x)) by_metric[dataset->metric.name].push_back(dataset);
     for (const auto& [metric, datasets] : by_metric) {
       const Datasets learned =
           kept(datasets, [&](const Dataset& d) { return d.at(x)->learned && !d.at(x)->seeds.empty(); });
       Overall overall;
-      overall.metric = metric;
-      overall.higher_better = datasets.front()->higher_better;
+      overall.metric = datasets.front()->metric;
       overall.x = x;
       overall.datasets = names_of(learned);
       overall.not_learned = names_of(kept(datasets, [&](const Dataset& d) { return !d.at(x)->learned; }));
@@ -178,8 +179,9 @@ std::vector<Overall> overall_verdicts(const Gathered& all, const Summary& summar
 std::vector<Aggregate> aggregates(const Summary& summary) {
   std::vector<Aggregate> result;
   for (const double x : summary.lengths) {
-    const Datasets datasets = kept(
-        common(summary, x), [](const Dataset& d) { return d.higher_better && d.chance && d.true_chance; });
+    const Datasets datasets = kept(common(summary, x), [](const Dataset& d) {
+      return d.metric.higher_better && d.metric.chance && d.metric.true_chance;
+    });
     if (datasets.empty()) continue;
     result.push_back(aggregate(summary, x, "all", datasets));
     const Datasets others = kept(datasets, [](const Dataset& d) { return d.family != "retrieval"; });
@@ -204,7 +206,7 @@ std::vector<Ranking> rankings(const Summary& summary) {
     for (const Dataset* dataset : datasets) {
       stats::Values& row = scores.emplace_back();
       double worst = std::numeric_limits<double>::infinity();
-      const double sign = dataset->higher_better ? 1 : -1;
+      const double sign = dataset->metric.higher_better ? 1 : -1;
       for (const Cell& cell : dataset->at(x)->cells)
         if (cell.mean) worst = std::min(worst, sign * *cell.mean);
       // An encoding with a diverged run stands behind all that have none.

@@ -7,7 +7,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr int kResultsSchema = 2;
+constexpr int kResultsSchema = 3;
 
 ordered_json maybe(const std::optional<double>& value) {
   return value ? ordered_json(*value) : ordered_json(nullptr);
@@ -70,45 +70,63 @@ ordered_json to_json(const Cell& cell) {
                     {"cousineau_morey", maybe(cell.cousineau_morey)},
                     {"normalised", maybe(cell.normalised)},
                     {"normalised_true", maybe(cell.normalised_true)},
-                    {"free_running", maybe(cell.free_running)},
-                    {"n_free", maybe(cell.n_free)},
-                    {"exact_match", nullptr}};
-  if (cell.exact_match)
-    json["exact_match"] = {{"share", cell.exact_match->share},
-                           {"wilson", to_json(cell.exact_match->wilson)},
-                           {"wald", to_json(cell.exact_match->wald)}};
+                    {"wilson", nullptr},
+                    {"wald", nullptr}};
+  if (!cell.proportion) return json;
+  json["wilson"] = to_json(cell.proportion->wilson);
+  json["wald"] = to_json(cell.proportion->wald);
   return json;
 }
 
+ordered_json to_json(const std::vector<Cell>& cells) {
+  ordered_json list = ordered_json::array();
+  for (const Cell& cell : cells) list.push_back(to_json(cell));
+  return list;
+}
+
+ordered_json to_json(const Beside& beside) {
+  ordered_json places = ordered_json::array();
+  for (const Beside::Place& place : beside.places)
+    places.push_back({{"x", place.x}, {"examples", place.examples}, {"cells", to_json(place.cells)}});
+  return {{"metric", beside.metric.name}, {"axis", beside.metric.axis.name}, {"places", places}};
+}
+
 ordered_json to_json(const Dataset& dataset, double margin) {
-  const stats::Rule rule{.higher_better = dataset.higher_better, .margin = margin};
-  ordered_json lengths = ordered_json::array();
-  for (const AtLength& at : dataset.lengths) {
-    ordered_json cells = ordered_json::array();
-    for (const Cell& cell : at.cells) cells.push_back(to_json(cell));
-    lengths.push_back({{"x", at.x},
-                       {"examples", at.examples},
-                       {"best_constant", maybe(at.best_constant)},
-                       {"learned", dataset.higher_better ? ordered_json(at.learned) : ordered_json(nullptr)},
-                       {"seeds", at.seeds},
-                       {"loftus_masson", maybe(at.loftus_masson)},
-                       {"cells", cells},
-                       {"comparisons", to_json(at.comparisons, rule)},
-                       {"tied", at.tied}});
+  const stats::Rule rule{.higher_better = dataset.metric.higher_better, .margin = margin};
+  ordered_json lengths = ordered_json::array(), beside = ordered_json::array();
+  std::vector<Metric> metrics{dataset.metric};
+  for (const Beside& each : dataset.beside) {
+    metrics.push_back(each.metric);
+    beside.push_back(to_json(each));
   }
+  for (const AtLength& at : dataset.lengths)
+    lengths.push_back(
+        {{"x", at.x},
+         {"examples", at.examples},
+         {"best_constant", maybe(at.best_constant)},
+         {"learned", dataset.metric.higher_better ? ordered_json(at.learned) : ordered_json(nullptr)},
+         {"seeds", at.seeds},
+         {"loftus_masson", maybe(at.loftus_masson)},
+         {"cells", to_json(at.cells)},
+         {"comparisons", to_json(at.comparisons, rule)},
+         {"tied", at.tied}});
   return {{"name", dataset.name},
           {"family", dataset.family},
-          {"metric", dataset.metric},
-          {"higher_better", dataset.higher_better},
+          {"metric", dataset.metric.name},
+          {"axis", dataset.metric.axis.name},
+          {"higher_better", dataset.metric.higher_better},
           {"everywhere", dataset.everywhere},
-          {"chance", maybe(dataset.chance)},
-          {"true_chance", maybe(dataset.true_chance)},
-          {"lengths", lengths}};
+          {"chance", maybe(dataset.metric.chance)},
+          {"true_chance", maybe(dataset.metric.true_chance)},
+          {"metrics", darope::to_json(metrics)},
+          {"lengths", lengths},
+          {"beside", beside}};
 }
 
 ordered_json to_json(const Overall& o, double margin) {
-  const stats::Rule rule{.higher_better = o.higher_better, .margin = margin};
-  return {{"metric", o.metric},
+  const stats::Rule rule{.higher_better = o.metric.higher_better, .margin = margin};
+  return {{"metric", o.metric.name},
+          {"axis", o.metric.axis.name},
           {"x", o.x},
           {"datasets", o.datasets},
           {"not_learned", o.not_learned},
@@ -193,6 +211,22 @@ std::string outcome_of(const AtLength& at, const std::string& encoding) {
   return "";
 }
 
+// Of any metric, then what only the compared one has.
+constexpr const char* kColumns =
+    "dataset,family,metric,axis,x,encoding,finished_seeds,diverged_seeds,mean,low,high,pooled,seed_sd,"
+    "normalised,normalised_true,cousineau_morey,loftus_masson,learned,against_reference\r\n";
+
+std::string csv_row(const Dataset& d, const Metric& metric, double x, const Cell& c) {
+  const auto end = [&](double stats::Interval::* side) {
+    return c.proportion ? number(c.proportion->wilson.*side) : "";
+  };
+  return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}", quoted(d.name), quoted(d.family),
+                     quoted(metric.name), quoted(metric.axis.name), x, quoted(c.encoding), c.seeds.size(),
+                     c.diverged.size(), number(c.mean), end(&stats::Interval::low),
+                     end(&stats::Interval::high), number(c.pooled), number(c.seed_sd), number(c.normalised),
+                     number(c.normalised_true));
+}
+
 }  // namespace
 
 ordered_json results_json(const Summary& s, const Gathered& all) {
@@ -223,28 +257,20 @@ ordered_json results_json(const Summary& s, const Gathered& all) {
 }
 
 std::string results_csv(const Summary& summary) {
-  std::string text =
-      "dataset,family,x,metric,encoding,finished_seeds,diverged_seeds,mean,pooled,seed_sd,cousineau_morey,"
-      "loftus_masson,normalised,"
-      "normalised_true,exact_match,exact_match_low,exact_match_high,free_running,n_free,learned,against_"
-      "reference\r\n";
-  for (const Dataset& d : summary.datasets)
+  std::string text = kColumns;
+  for (const Dataset& d : summary.datasets) {
     for (const AtLength& at : d.lengths)
-      for (const Cell& c : at.cells) {
-        const auto& exact = c.exact_match;
-        text += fmt::format("{},{},{:g},{},{},{},{},{},{},{},{},{},{},{},", quoted(d.name), quoted(d.family),
-                            at.x, d.metric, quoted(c.encoding), c.seeds.size(), c.diverged.size(),
-                            number(c.mean), number(c.pooled), number(c.seed_sd), number(c.cousineau_morey),
-                            number(at.loftus_masson), number(c.normalised), number(c.normalised_true));
-        text += exact ? fmt::format("{:.10g},{:.10g},{:.10g},", exact->share, exact->wilson.low,
-                                    exact->wilson.high)
-                      : ",,,";
-        text += fmt::format("{},{},{},{}\r\n", number(c.free_running), number(c.n_free),
-                            !d.higher_better ? ""
-                            : at.learned     ? "yes"
-                                             : "no",
+      for (const Cell& c : at.cells)
+        text += fmt::format("{},{},{},{},{}\r\n", csv_row(d, d.metric, at.x, c), number(c.cousineau_morey),
+                            number(at.loftus_masson),
+                            !d.metric.higher_better ? ""
+                            : at.learned            ? "yes"
+                                                    : "no",
                             outcome_of(at, c.encoding));
-      }
+    for (const Beside& beside : d.beside)
+      for (const Beside::Place& place : beside.places)
+        for (const Cell& c : place.cells) text += csv_row(d, beside.metric, place.x, c) + ",,,,\r\n";
+  }
   return text;
 }
 

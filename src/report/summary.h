@@ -24,10 +24,9 @@ struct Cell {
   std::vector<int64_t> seeds, diverged;  // those that finished, those that did not
   stats::Values by_seed;                 // the mean score of each that finished
   std::optional<double> mean, seed_sd, cousineau_morey;
-  std::optional<double> normalised, normalised_true, free_running;
-  std::optional<double> pooled;           // the mean over all scored tokens, whichever example they are of
-  std::optional<double> n_free;           // of a genome: the mean over examples without unknown bases
-  std::optional<Proportion> exact_match;  // over examples, each averaged over seeds
+  std::optional<double> normalised, normalised_true;
+  std::optional<double> pooled;          // the mean over all scored tokens, whichever example they are of
+  std::optional<Proportion> proportion;  // of yes or no, over examples, each averaged over seeds
 };
 
 // Comparisons pair the encodings that did not diverge here, over the seeds all of them finished.
@@ -42,20 +41,31 @@ struct AtLength {
   std::vector<std::vector<std::string>> tied;  // groups in which every pair is tied
 };
 
+// A metric that a dataset was scored by beside the one that is compared on: shown, and no verdict rests on
+// it.
+struct Beside {
+  Metric metric;
+  struct Place {
+    double x = 0;
+    int64_t examples = 0;
+    std::vector<Cell> cells = {};  // one per encoding
+  };
+  std::vector<Place> places = {};
+};
+
 struct Dataset {
-  std::string name, family, metric;
-  bool higher_better = true;
+  std::string name, family;
+  Metric metric;           // what its encodings are compared on; `lengths` are places on its axis
   bool everywhere = true;  // run with every encoding; only such datasets enter overall numbers
-  std::optional<double> chance, true_chance;
   std::vector<AtLength> lengths;
+  std::vector<Beside> beside;
 
   const AtLength* at(double x) const;
 };
 
 // The verdict over all learned datasets of one metric at one length. Each dataset weighs the same.
 struct Overall {
-  std::string metric;
-  bool higher_better = true;
+  Metric metric;
   double x = 0;
   std::vector<std::string> datasets, not_learned, diverged;  // the last are encodings that cannot take part
   std::vector<int64_t> seeds;
@@ -132,7 +142,7 @@ struct Paired {
   std::vector<int64_t> seeds;
   std::vector<stats::Method> methods;
 };
-Paired paired(const Gathered& all, const std::string& dataset, const std::string& metric, double x);
+Paired paired(const Gathered& all, const std::string& dataset, const Metric& metric, double x);
 
 // The methods that Holm's correction counts: all, or the reference and the paper's four baselines.
 std::vector<stats::Method> in_family(const std::vector<stats::Method>& methods, const Summary& summary);

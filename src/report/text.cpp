@@ -38,11 +38,9 @@ std::string and_list(const std::vector<std::string>& names) {
   return text;
 }
 
-std::string metric_name(std::string_view metric) {
-  if (metric == "nll") return "loss (nats per token)";
-  std::string name(metric);
-  std::replace(name.begin(), name.end(), '_', ' ');
-  return name;
+std::string metric_name(const Metric& metric) {
+  const bool unit = !metric.is_share() && !metric.unit.empty();
+  return unit ? fmt::format("{} ({})", metric.title, metric.unit) : metric.title;
 }
 
 std::string length_name(double x) { return x == 0 ? "" : fmt::format("{:g}x", x); }

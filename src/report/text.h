@@ -4,6 +4,8 @@
 #include <string_view>
 #include <vector>
 
+#include "runs/scores.h"
+
 namespace darope::report {
 
 // Names come from files of strangers: escape() before they enter HTML, printable() before they reach a
@@ -12,7 +14,7 @@ std::string escape(std::string_view text);
 std::string printable(std::string_view text);
 
 std::string and_list(const std::vector<std::string>& names);  // "a, b and c"
-std::string metric_name(std::string_view metric);             // "token accuracy"
+std::string metric_name(const Metric& metric);                // "loss (nats per token)"
 std::string length_name(double x);                            // "8x"; "" for 0
 std::string at_length(double x);                              // "at 8x the training length"
 std::string score_text(double value, bool higher_better);     // an accuracy in percent, a loss as it is

@@ -4,7 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <set>
+#include <map>
 
 #include "report/text.h"
 
@@ -53,7 +53,7 @@ std::string settling(const Overall& overall) {
 
 bool has_losses(const Summary& summary) {
   return std::any_of(summary.datasets.begin(), summary.datasets.end(),
-                     [](const Dataset& d) { return !d.higher_better; });
+                     [](const Dataset& d) { return !d.metric.higher_better; });
 }
 
 bool small(const Summary& summary) { return summary.parameters > 0 && summary.parameters < kSmallModel; }
@@ -72,18 +72,19 @@ std::string best_on(const Overall& overall, const Summary& summary) {
     const auto own = std::find_if(cells.begin(), cells.end(),
                                   [&](const Cell& cell) { return cell.encoding == overall.leader; });
     best += std::none_of(cells.begin(), cells.end(), [&](const Cell& c) {
-      return c.mean && (dataset.higher_better ? *c.mean > *own->mean : *c.mean < *own->mean);
+      return c.mean && (dataset.metric.higher_better ? *c.mean > *own->mean : *c.mean < *own->mean);
     });
   }
   return fmt::format(" This is over {} {}datasets together; one by one, {} has the best mean on {} of them.",
-                     overall.datasets.size(), overall.higher_better ? "learned " : "", overall.leader, best);
+                     overall.datasets.size(), overall.metric.higher_better ? "learned " : "", overall.leader,
+                     best);
 }
 
 }  // namespace
 
 bool has_accuracies(const Summary& summary) {
   return std::any_of(summary.datasets.begin(), summary.datasets.end(),
-                     [](const Dataset& d) { return d.higher_better; });
+                     [](const Dataset& d) { return d.metric.higher_better; });
 }
 
 std::string setting_in_words(const Summary& summary) {
@@ -154,14 +155,15 @@ std::string rule_in_words(const Summary& summary) {
 }
 
 std::string units_in_words(const Summary& summary) {
-  std::set<std::string> metrics;
-  for (const Dataset& dataset : summary.datasets) metrics.insert(dataset.metric);
+  std::map<ScoreKey, Metric> metrics;
+  for (const Dataset& dataset : summary.datasets) metrics.emplace(key_of(dataset.metric), dataset.metric);
   std::vector<std::string> units;
-  if (metrics.contains("token_accuracy"))
-    units.push_back("accuracy in % of an answer's tokens, not chance-normalised");
-  if (metrics.contains("exact_match"))
-    units.push_back("accuracy in % of whole answers, not chance-normalised");
-  if (metrics.contains("nll")) units.push_back("loss in nats per token, lower is better");
+  for (const auto& [key, metric] : metrics) {
+    if (metric.name.empty()) continue;  // of a dataset on which every run diverged
+    const std::string unit = metric.is_share() ? "%, not chance-normalised" : metric.unit;
+    units.push_back(
+        fmt::format("{} in {}{}", metric.title, unit, metric.higher_better ? "" : ", lower is better"));
+  }
   return fmt::format("{}", fmt::join(units, "; "));
 }
 
@@ -201,7 +203,8 @@ std::string terminal_table(const Summary& summary) {
       if (const AtLength* at = dataset.at(x))
         line(dataset.name + (at->learned ? "" : " *"), [&](size_t e) {
           const Cell& cell = at->cells[e];
-          return cell.diverged.empty() ? score_text(cell.mean, dataset.higher_better) : std::string("div.");
+          return cell.diverged.empty() ? score_text(cell.mean, dataset.metric.is_share())
+                                       : std::string("div.");
         });
     for (const Ranking& ranking : summary.rankings)
       if (ranking.x == x)

@@ -74,9 +74,10 @@ TEST(Evaluate, CountsAnswerBytesAndNothingElse) {
   const Dataset data = open_dataset(reversing(), 7, 100);
   Decoder model = small_model(data, 24);
   std::map<std::tuple<std::string, int64_t, int64_t>, double> found, counts;
-  evaluate(model, data, [&](const Score& s) {
-    found[{std::string(s.metric), s.x, s.example}] = s.value;
-    counts[{std::string(s.metric), s.x, s.example}] = double(s.tokens);
+  evaluate(model, data, evaluations_of(data), [&](const Score& s) {
+    EXPECT_EQ(s.axis, "length");
+    found[{s.metric, int64_t(s.at), s.example}] = s.value;
+    counts[{s.metric, int64_t(s.at), s.example}] = double(s.tokens);
   });
   EXPECT_EQ(found.size(), 3 * (40u + 40 + 12));
   const at::NoGradGuard no_grad;
@@ -129,8 +130,8 @@ void expect_one_token_at_a_time(const std::string& task, int64_t context, Bucket
     model.weights().flat().mul_(4);  // far from any one favourite answer
     model.refresh();
     std::map<std::pair<int64_t, int64_t>, double> found;
-    evaluate(model, data, [&](const Score& s) {
-      if (s.metric == "free_running") found[{s.x, s.example}] = s.value;
+    evaluate(model, data, evaluations_of(data), [&](const Score& s) {
+      if (s.metric == "free_running") found[{int64_t(s.at), s.example}] = s.value;
     });
     std::set<char> said;
     for (int64_t i = 0; i < 12; ++i) {
@@ -168,8 +169,8 @@ TEST(Evaluate, GivesTheLikelihoodOfWindowsOfAFile) {
   EXPECT_EQ(data.tests[0].set->size(), 24);
   Decoder model = small_model(data, 16);
   std::vector<double> found;
-  evaluate(model, data, [&](const Score& s) {
-    if (s.x == 1) found.push_back(s.value);
+  evaluate(model, data, evaluations_of(data), [&](const Score& s) {
+    if (s.at == 1) found.push_back(s.value);
   });
   ASSERT_EQ(found.size(), 24u);
   const at::NoGradGuard no_grad;
@@ -182,7 +183,7 @@ TEST(Evaluate, GivesTheLikelihoodOfWindowsOfAFile) {
   }
 }
 
-// Of a genome, the windows without unknown bases have their scores once more, counted anew.
+// Of a genome, the windows without unknown bases have their scores once more.
 TEST(Evaluate, ScoresWindowsWithoutNByThemselves) {
   const Scratch folder;
   std::ofstream(folder / "letters.txt") << std::string(2000, 'a') + std::string(2000, 'b');
@@ -193,12 +194,47 @@ TEST(Evaluate, ScoresWindowsWithoutNByThemselves) {
   data.tests[0].n_free = {2, 5, 23};
   Decoder model = small_model(data, 16);
   std::map<std::string, std::map<int64_t, double>> found;
-  evaluate(model, data, [&](const Score& s) {
-    EXPECT_TRUE(found[std::string(s.metric)].emplace(s.example, s.value).second);
-  });
+  evaluate(model, data, evaluations_of(data),
+           [&](const Score& s) { EXPECT_TRUE(found[s.metric].emplace(s.example, s.value).second); });
   EXPECT_EQ(found["nll"].size(), 24u);
   EXPECT_EQ(found["nll_n_free"],
-            (std::map<int64_t, double>{{0, found["nll"][2]}, {1, found["nll"][5]}, {2, found["nll"][23]}}));
+            (std::map<int64_t, double>{{2, found["nll"][2]}, {5, found["nll"][5]}, {23, found["nll"][23]}}));
+}
+
+// Windows of one recording are one witness, whoever scores them.
+TEST(Evaluate, ScoresCarryTheirCluster) {
+  class InThrees final : public TestSet {
+   public:
+    explicit InThrees(std::shared_ptr<const TestSet> set) : set_(std::move(set)) {}
+    int64_t size() const override { return set_->size(); }
+    Batch read(int64_t first, int64_t count) const override { return set_->read(first, count); }
+    int64_t cluster(int64_t example) const override { return example / 3; }
+
+   private:
+    std::shared_ptr<const TestSet> set_;
+  };
+  Dataset data = open_dataset(reversing(), 7, 100);
+  for (TestLength& test : data.tests) test.set = std::make_shared<InThrees>(test.set);
+  Decoder model = small_model(data, 24);
+  evaluate(model, data, evaluations_of(data), [&](const Score& s) { EXPECT_EQ(s.cluster, s.example / 3); });
+}
+
+TEST(Evaluations, SayWhatTheyNeedAndEmitWhatTheyDescribe) {
+  const Dataset task = open_dataset(reversing(), 7, 100);
+  expect_contains(error_of([&] { evaluations_named({"answer"}, task); }), "did you mean 'answers'?");
+  expect_contains(error_of([&] { evaluations_named({"likelihood"}, task); }),
+                  "likelihood needs a file of tokens or a prepared dataset, and reverse_string is none");
+  Decoder model = small_model(task, 24);
+  for (const Evaluation* each : evaluations_of(task)) {
+    std::set<ScoreKey> described, emitted;
+    for (const Metric& metric : each->metrics(task)) described.insert(key_of(metric));
+    evaluate(model, task, {each}, [&](const Score& s) { emitted.insert({s.metric, s.axis}); });
+    EXPECT_EQ(described, emitted) << each->traits.name;
+  }
+  const Metric compared = metrics_of(evaluations_of(task), task).front();
+  EXPECT_EQ(compared.name, "token_accuracy");
+  EXPECT_EQ(*compared.true_chance, task.true_chance);
+  EXPECT_EQ(compared.floor.at(8), task.tests.at(2).best_constant);
 }
 
 TEST(TokenData, RefusesAFileWithoutRoomForATest) {

@@ -12,7 +12,7 @@ MAY_INCLUDE = {
     "data": {"base"},
     "model": {"base", "data", "encodings", "ops"},
     "train": {"base", "data", "model"},
-    "eval": {"base", "data", "model"},
+    "eval": {"base", "data", "model", "runs"},
     "runs": {"base"},
     "stats": {"base"},
     "report": {"base", "runs", "stats"},

@@ -14,13 +14,84 @@ TEST(Gather, ReadsRunsScoresAndThinsCurves) {
   EXPECT_EQ(all.seeds, (std::vector<int64_t>{0, 1}));
   EXPECT_TRUE(all.notes.empty());
   const report::Run& run = *all.find("copy", "nope", 1);
-  EXPECT_EQ(run.scores.at("token_accuracy").at(2).size(), 40u);
-  EXPECT_DOUBLE_EQ(run.scores.at("token_accuracy").at(2)[4], planted("nope", 1, 2, 4));
+  const Scores& scores = run.scores.at({"token_accuracy", "length"}).at(2);
+  EXPECT_EQ(scores.values.size(), 40u);
+  EXPECT_DOUBLE_EQ(scores.values[4], planted("nope", 1, 2, 4));
+  EXPECT_EQ(scores.clusters, scores.examples);  // the first version told none
   EXPECT_EQ(run.config, "seed: 1\n");
   ASSERT_EQ(run.curve.size(), kCurvePoints);
   EXPECT_EQ(run.curve.front().step, 5);  // the mean of steps 1 to 5
   EXPECT_DOUBLE_EQ(run.curve.front().loss, (1 + 1 / 2. + 1 / 3. + 1 / 4. + 1 / 5.) / 5);
   EXPECT_EQ(run.curve.back().step, 1000);
+}
+
+// A run of this version: its metrics are described beside the scores, and need no name that a reader knows.
+void write_second_version(const Comparison& c, const std::string& encoding, int64_t cluster_size,
+                          const Json& changes = Json::object()) {
+  c.add("copy", encoding, 0, "token_accuracy", {}, planted);
+  const std::filesystem::path folder = c.folder("copy", encoding, 0);
+  const Json length{{"name", "length"}, {"unit", "x"}, {"meaning", ""}},
+      position{{"name", "position"}, {"unit", ""}, {"meaning", ""}};
+  Json facts = parse_json(read_file(folder / "run.json"), "run.json");
+  facts["schema"] = 2;
+  facts["metrics"] = {{{"name", "token_accuracy"},
+                       {"axis", length},
+                       {"title", "token accuracy"},
+                       {"unit", "share"},
+                       {"higher_better", true},
+                       {"chance", 0.1},
+                       {"true_chance", 0.5},
+                       {"floor", {{"1", 0.5}}}},
+                      {{"name", "surprise"}, {"axis", position}, {"unit", "bits"}, {"higher_better", false}}};
+  facts.update(changes);
+  std::string lines;
+  for (int64_t i = 0; i < 40; ++i) {
+    lines += to_line({.metric = "token_accuracy",
+                      .at = 1,
+                      .example = i,
+                      .cluster = i / cluster_size,
+                      .value = planted(encoding, 0, 1, i)});
+    for (const double at : {0.5, 512.0})
+      lines += to_line({.metric = "surprise", .axis = "position", .at = at, .example = i, .value = at});
+  }
+  write_file(folder / "run.json", facts.dump());
+  write_file(folder / "results.jsonl", lines);
+}
+
+TEST(Gather, ReadsMetricsAxesAndClustersFromTheScores) {
+  const Comparison c;
+  write_second_version(c, "hope", 4);
+  c.add("copy", "rope", 0, "token_accuracy", {1},
+        planted);  // the first version: another may tell its clusters
+  const Gathered all = gather({c.path()});
+  const report::Run &hope = *all.find("copy", "hope", 0), &rope = *all.find("copy", "rope", 0);
+  EXPECT_EQ(hope.scores.at({"token_accuracy", "length"}).at(1).clusters[7], 1);
+  EXPECT_EQ(rope.scores.at({"token_accuracy", "length"}).at(1).clusters[7], 1);
+  EXPECT_EQ(hope.metrics.at(1).unit, "bits");
+  EXPECT_FALSE(hope.metrics.at(1).higher_better);
+  EXPECT_EQ(hope.scores.at({"surprise", "position"}).at(512).values, std::vector<double>(40, 512));
+  EXPECT_DOUBLE_EQ(hope.metrics.at(0).floor.at(1), 0.5);
+  write_second_version(c, "pope", 5);
+  expect_contains(error_of([&] { gather({c.path()}); }), "clusters of test examples differ");
+}
+
+TEST(Gather, RefusesScoresThatFactsAndLinesTellDifferently) {
+  const auto complaint = [](const Json& changes) {
+    const Comparison c;
+    write_second_version(c, "hope", 1, changes);
+    return error_of([&] { gather({c.path()}); });
+  };
+  const Json axis{{"name", "length"}};
+  const Json accuracy{{"name", "token_accuracy"}, {"axis", axis}, {"higher_better", true}};
+  expect_contains(complaint({{"metrics", Json::array({accuracy})}}),
+                  "surprise along position, which the run does not describe");
+  expect_contains(complaint({{"metrics", {accuracy, accuracy}}}), "is described twice");
+  expect_contains(
+      complaint({{"metrics", {accuracy, {{"name", "other"}, {"axis", axis}, {"higher_better", true}}}}}),
+      "no score of other along length");
+  expect_contains(complaint({{"metrics", {{{"name", "token_accuracy"}, {"higher_better", true}}}}}),
+                  "'axis' is missing");
+  expect_contains(complaint({{"metrics", 7}}), "'metrics' is no list");
 }
 
 TEST(Gather, RefusesRunsThatDifferBeyondTheEncoding) {
@@ -127,7 +198,7 @@ TEST(Gather, SaysWhatIsWrongWithAFile) {
   };
   expect_contains(complaint("run.json", "{"), "not JSON");
   expect_contains(complaint("run.json", "[]"), "'schema' is missing");
-  expect_contains(complaint("run.json", R"({"schema":2})"), "schema 2 is not the 1");
+  expect_contains(complaint("run.json", R"({"schema":3})"), "schema 3 is neither 1 nor 2");
   expect_contains(complaint("run.json", R"({"schema":"one"})"), "'schema' is \"one\"");
   expect_contains(complaint("results.jsonl", "{\"metric\":\"nll\"}\n"),
                   "results.jsonl line 1: 'value' is missing");

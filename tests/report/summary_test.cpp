@@ -37,11 +37,14 @@ TEST(Summary, NumbersOfOneDataset) {
   EXPECT_NEAR(*cell_of(at, "darope").cousineau_morey, 0.00577498, 5e-9);
   EXPECT_NEAR(*cell_of(at, "nope").cousineau_morey, 0.01223459, 5e-9);
   EXPECT_NEAR(*at.loftus_masson, 0.009577333093389085, 1e-12);
-  EXPECT_NEAR(hope.exact_match->share, 0.25, 1e-12);
-  EXPECT_NEAR(hope.exact_match->wilson.low, 0.14187118639096302, 1e-9);
-  EXPECT_NEAR(hope.exact_match->wilson.high, 0.40193961420768026, 1e-9);
+  const Beside& exact = s.datasets.at(0).beside.at(0);
+  EXPECT_EQ(exact.metric.name, "exact_match");
+  const Proportion whole = *exact.places.at(0).cells.at(1).proportion;
+  EXPECT_NEAR(whole.share, 0.25, 1e-12);
+  EXPECT_NEAR(whole.wilson.low, 0.14187118639096302, 1e-9);
+  EXPECT_NEAR(whole.wilson.high, 0.40193961420768026, 1e-9);
   EXPECT_NEAR(*hope.pooled, 0.8412774193548389, 1e-12);  // an example counts as often as it has tokens
-  EXPECT_FALSE(hope.free_running);
+  EXPECT_FALSE(hope.proportion);
 }
 
 TEST(Summary, ComparisonsAreBetterTiedAndUndecided) {
@@ -163,7 +166,7 @@ TEST(Summary, LossesAreBetterWhenLowerAndHaveNoChance) {
   for (const std::string& encoding : kEncodings)
     for (int64_t seed = 0; seed < 2; ++seed) c.add("text", encoding, seed, "nll", {0}, planted);
   const Summary s = summarise(gather({c.path()}), {});
-  EXPECT_FALSE(s.datasets.at(0).higher_better);
+  EXPECT_FALSE(s.datasets.at(0).metric.higher_better);
   EXPECT_TRUE(s.aggregates.empty());
   EXPECT_EQ(s.overall.at(0).leader, "nope");
   EXPECT_EQ(against(s.overall.at(0).comparisons, "nope").outcome, Outcome::worse);

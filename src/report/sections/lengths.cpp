@@ -21,7 +21,7 @@ ordered_json rounded(const std::optional<double>& value, double scale) {
 ordered_json lengths_data(const Summary& summary) {
   ordered_json charts = ordered_json::array();
   for (const Dataset& dataset : summary.datasets) {
-    const double scale = dataset.higher_better ? 100 : 1;
+    const double scale = dataset.metric.is_share() ? 100 : 1;
     ordered_json x = ordered_json::array(), series = ordered_json::array();
     for (const AtLength& at : dataset.lengths) x.push_back(length_name(at.x));
     for (size_t e = 0; e < summary.encodings.size(); ++e) {
@@ -34,8 +34,8 @@ ordered_json lengths_data(const Summary& summary) {
       }
       series.push_back({{"mean", mean}, {"width", width}, {"spread", spread}});
     }
-    charts.push_back({{"accuracy", dataset.higher_better},
-                      {"chance", rounded(dataset.true_chance, scale)},
+    charts.push_back({{"accuracy", dataset.metric.is_share()},
+                      {"chance", rounded(dataset.metric.true_chance, scale)},
                       {"x", x},
                       {"series", series}});
   }
@@ -45,7 +45,7 @@ ordered_json lengths_data(const Summary& summary) {
 std::string lengths_section(const Summary& summary, const Gathered&) {
   if (summary.lengths.size() < 2) return "";
   const bool accuracies = std::any_of(summary.datasets.begin(), summary.datasets.end(),
-                                      [](const Dataset& d) { return d.higher_better; });
+                                      [](const Dataset& d) { return d.metric.higher_better; });
   std::string html = fmt::format(
       "<p>Mean score at each multiple of the training length{}. Hover a point for its value and "
       "intervals.</p><div class='grid'>",

@@ -85,7 +85,7 @@ std::string losses_section(const Summary& summary, const Gathered&) {
     std::string figures;
     for (const Dataset& dataset : summary.datasets)
       if (const AtLength* at = dataset.at(summary.lengths[i]);
-          at && !dataset.higher_better && has_scores(*at))
+          at && !dataset.metric.higher_better && has_scores(*at))
         figures += figure(summary, dataset, *at);
     if (!figures.empty()) blocks += per_length(summary, i, "<div class='grid wide'>" + figures + "</div>");
   }

@@ -16,7 +16,7 @@ struct Range {
 
 // Accuracies are coloured from chance to perfect, losses from the worst to the best of their row.
 Range colour_range(const Dataset& dataset, const AtLength& at) {
-  if (dataset.higher_better) return {dataset.true_chance.value_or(0), 1};
+  if (dataset.metric.higher_better) return {dataset.metric.true_chance.value_or(0), 1};
   Range range{-INFINITY, INFINITY};
   for (const Cell& cell : at.cells)
     if (cell.mean) range = {std::max(range.low, *cell.mean), std::min(range.high, *cell.mean)};
@@ -29,12 +29,29 @@ double heat(double value, const Range& range) {
 
 bool is_best(const Dataset& dataset, const AtLength& at, const Cell& cell) {
   return std::none_of(at.cells.begin(), at.cells.end(), [&](const Cell& other) {
-    return other.mean && (dataset.higher_better ? *other.mean > *cell.mean : *other.mean < *cell.mean);
+    return other.mean && (dataset.metric.higher_better ? *other.mean > *cell.mean : *other.mean < *cell.mean);
   });
 }
 
+// What other metrics say at the same place.
+std::string beside(const Dataset& dataset, double x, const std::string& encoding) {
+  std::string text;
+  for (const Beside& other : dataset.beside) {
+    if (other.metric.axis.name != dataset.metric.axis.name) continue;
+    for (const Beside::Place& place : other.places)
+      for (const Cell& cell : place.cells) {
+        if (place.x != x || cell.encoding != encoding || !cell.mean) continue;
+        text += fmt::format("\n{} {}", other.metric.title, score_text(*cell.mean, other.metric.is_share()));
+        if (cell.proportion)
+          text += fmt::format(" (Wilson {} to {})", score_text(cell.proportion->wilson.low, true),
+                              score_text(cell.proportion->wilson.high, true));
+      }
+  }
+  return text;
+}
+
 std::string hover(const Dataset& dataset, const AtLength& at, const Cell& cell) {
-  const auto score = [&](double v) { return score_text(v, dataset.higher_better); };
+  const auto score = [&](double v) { return score_text(v, dataset.metric.is_share()); };
   std::string text = fmt::format("{} on {}: {}", cell.encoding, dataset.name, score(*cell.mean));
   if (cell.cousineau_morey)
     text += fmt::format("\n95 % within examples ± {} (Cousineau-Morey), ± {} (Loftus-Masson)",
@@ -44,14 +61,10 @@ std::string hover(const Dataset& dataset, const AtLength& at, const Cell& cell) 
   for (size_t s = 0; s < cell.seeds.size(); ++s)
     seeds += fmt::format("{}{}: {}", s ? ", " : "", cell.seeds[s], score(cell.by_seed[s]));
   text += "\nby seed " + seeds + (cell.seed_sd ? fmt::format(" (SD {})", score(*cell.seed_sd)) : "");
-  if (cell.exact_match)
-    text += fmt::format("\nexact match {:.1f} % (Wilson {:.1f} to {:.1f})", 100 * cell.exact_match->share,
-                        100 * cell.exact_match->wilson.low, 100 * cell.exact_match->wilson.high);
-  if (cell.free_running) text += fmt::format("\nfree running {:.1f} %", 100 * *cell.free_running);
-  if (cell.n_free) text += fmt::format("\nwithout unknown bases {}", score(*cell.n_free));
+  text += beside(dataset, at.x, cell.encoding);
   if (cell.normalised) text += fmt::format("\nchance-normalised {:.1f} %", 100 * *cell.normalised);
   if (cell.normalised_true) text += fmt::format(", with true chance {:.1f} %", 100 * *cell.normalised_true);
-  if (!dataset.higher_better) text += fmt::format("\nperplexity {:.4g}", std::exp(*cell.mean));
+  if (dataset.metric.unit == kNats) text += fmt::format("\nperplexity {:.4g}", std::exp(*cell.mean));
   return text;
 }
 
@@ -64,12 +77,13 @@ std::string cell_html(const Dataset& dataset, const AtLength& at, const Cell& ce
     return number_cell(lost.empty() ? "<small>not run</small>" : lost, std::nullopt, of_encoding(e));
   const std::string width =
       (cell.cousineau_morey
-           ? fmt::format("<small>± {}</small>", score_text(*cell.cousineau_morey, dataset.higher_better))
+           ? fmt::format("<small>± {}</small>", score_text(*cell.cousineau_morey, dataset.metric.is_share()))
            : "") +
-      (cell.seed_sd ? fmt::format("<small>SD {}</small>", score_text(*cell.seed_sd, dataset.higher_better))
-                    : "");
+      (cell.seed_sd
+           ? fmt::format("<small>SD {}</small>", score_text(*cell.seed_sd, dataset.metric.is_share()))
+           : "");
   return number_cell(
-      fmt::format("<b>{}</b> <i>{}</i>{}{}", score_text(*cell.mean, dataset.higher_better),
+      fmt::format("<b>{}</b> <i>{}</i>{}{}", score_text(*cell.mean, dataset.metric.is_share()),
                   sign_against_reference(at, cell.encoding), width, lost),
       *cell.mean,
       fmt::format("{} class='heat{}' style='--h:{:.2f}' title='{}'", of_encoding(e),
@@ -79,8 +93,8 @@ std::string cell_html(const Dataset& dataset, const AtLength& at, const Cell& ce
 
 std::string dataset_row(const Dataset& dataset, const AtLength& at) {
   std::string about = dataset.family;
-  if (!dataset.higher_better) about += (about.empty() ? "" : ", ") + metric_name(dataset.metric);
-  if (dataset.true_chance) about += fmt::format(", chance {:.0f}", 100 * *dataset.true_chance);
+  if (!dataset.metric.is_share()) about += (about.empty() ? "" : ", ") + metric_name(dataset.metric);
+  if (dataset.metric.true_chance) about += fmt::format(", chance {:.0f}", 100 * *dataset.metric.true_chance);
   if (at.best_constant) about += fmt::format(", best constant {:.0f}", 100 * *at.best_constant);
   std::string row =
       fmt::format("<th scope='row' data-v='{0}'>{0}<small>{1}</small>{2}</th>", escape(dataset.name),

@@ -57,12 +57,12 @@ std::string reference_table(const Overall& overall, const Summary& summary) {
                                     [](const auto& c) { return c.outcome == stats::Outcome::undecided; });
   std::string rows,
       head = heading_cell("against") + heading_cell(fmt::format("{} is", escape(summary.reference)));
-  for (const char* title : {overall.higher_better ? "difference, points" : "gain, nats", "95 % interval",
-                            "Holm p", "effect d<sub>z</sub>", "seeds ahead"})
+  for (const char* title : {overall.metric.higher_better ? "difference, points" : "gain, nats",
+                            "95 % interval", "Holm p", "effect d<sub>z</sub>", "seeds ahead"})
     head += heading_cell(title);
   if (any_open) head += heading_cell("would settle it");
   for (const stats::Comparison& c : overall.comparisons)
-    rows += comparison_row(c, summary, overall.higher_better, any_open);
+    rows += comparison_row(c, summary, overall.metric.higher_better, any_open);
   return table(head, rows);
 }
 
@@ -80,7 +80,7 @@ std::string every_comparison(const Summary& summary) {
       for (const stats::Comparison& c : at.comparisons)
         items += fmt::format("<li><b>{}</b> {}{}: {}</li>", escape(dataset.name), length_name(at.x),
                              at.learned ? "" : " (not learned)",
-                             escape(stats::in_words(c, {.higher_better = dataset.higher_better,
+                             escape(stats::in_words(c, {.higher_better = dataset.metric.higher_better,
                                                         .margin = summary.options.margin})));
   return items.empty()
              ? ""
@@ -125,7 +125,7 @@ std::string headline_html(const Overall& overall, const Summary& summary) {
 std::string length_label(const Overall& overall, const Summary& summary) {
   std::string label = overall.x == 0 ? "test set" : length_name(overall.x);
   for (const Overall& other : summary.overall)
-    if (other.x == overall.x && other.metric != overall.metric)
+    if (other.x == overall.x && key_of(other.metric) != key_of(overall.metric))
       return label + ", " + metric_name(overall.metric);
   return label;
 }

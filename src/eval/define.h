@@ -1,0 +1,9 @@
+#pragma once
+#include "eval/evaluation.h"
+
+namespace darope {
+template <class E>
+Evaluation evaluation_of() {
+  return {E::traits, E::fits, E::metrics, E::score};
+}
+}  // namespace darope

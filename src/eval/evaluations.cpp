@@ -1,0 +1,14 @@
+#include "eval/evaluation.h"
+
+namespace darope {
+
+// One line per evaluation. The class lives in the file of its name.
+static const std::vector<Evaluation> table = {
+    evaluation_of<class Answers>(),
+    evaluation_of<class FreeRunning>(),
+    evaluation_of<class Likelihood>(),
+};
+
+const std::vector<Evaluation>& evaluations() { return table; }
+
+}  // namespace darope

@@ -1,0 +1,71 @@
+#include "runs/facts.h"
+
+#include "runs/lines.h"
+
+namespace darope {
+
+std::string to_text(const RunFacts& f) {
+  nlohmann::ordered_json json{{"schema", kRunSchema},
+                              {"dataset", f.dataset},
+                              {"family", f.family},
+                              {"encoding", f.encoding},
+                              {"seed", f.seed},
+                              {"status", f.diverged ? "diverged" : "finished"},
+                              {"steps", f.steps},
+                              {"tokens", f.tokens},
+                              {"parameters", f.parameters},
+                              {"seconds", f.seconds},
+                              {"scoring_seconds", f.scoring_seconds},
+                              {"tokens_per_second", f.tokens_per_second},
+                              {"peak_memory_bytes", f.peak_memory_bytes},
+                              {"config_without_encoding", f.config_without_encoding},
+                              {"commit", f.commit},
+                              {"machine", f.machine},
+                              {"torch", f.torch},
+                              {"metrics", to_json(f.metrics)},
+                              {"shared_init", f.shared_init},
+                              {"data_order", f.data_order},
+                              {"dtype", f.dtype}};
+  if (!f.history.empty()) json["history"] = f.history;
+  return json.dump(1) + "\n";
+}
+
+bool is_first_version(const Json& json, const std::string& where) {
+  const auto schema = need<int64_t>(json, "schema", where);
+  if (schema != kRunSchema && schema != kFirstRunSchema)
+    throw Error(
+        fmt::format("{}: schema {} is neither {} nor {}, which this version of darope reads: take the "
+                    "version that wrote it",
+                    where, schema, kFirstRunSchema, kRunSchema));
+  return schema == kFirstRunSchema;
+}
+
+RunFacts parse_facts(const Json& json, const std::string& where) {
+  const bool first = is_first_version(json, where);
+  const auto status = need<std::string>(json, "status", where);
+  if (status != "finished" && status != "diverged")
+    throw Error(fmt::format("{}: status '{}' is neither finished nor diverged", where, status.substr(0, 80)));
+  return {.dataset = need<std::string>(json, "dataset", where),
+          .family = get_or<std::string>(json, "family", "", where),
+          .encoding = need<std::string>(json, "encoding", where),
+          .seed = need<int64_t>(json, "seed", where),
+          .diverged = status == "diverged",
+          .steps = get_or<int64_t>(json, "steps", 0, where),
+          .tokens = need<int64_t>(json, "tokens", where),
+          .parameters = get_or<int64_t>(json, "parameters", 0, where),
+          .peak_memory_bytes = get_or<int64_t>(json, "peak_memory_bytes", 0, where),
+          .seconds = get_or<double>(json, "seconds", 0, where),
+          .tokens_per_second = get_or<double>(json, "tokens_per_second", 0, where),
+          .scoring_seconds = get_or<double>(json, "scoring_seconds", 0, where),
+          .shared_init = need<std::string>(json, "shared_init", where),
+          .data_order = need<std::string>(json, "data_order", where),
+          .config_without_encoding = need<std::string>(json, "config_without_encoding", where),
+          .dtype = get_or<std::string>(json, "dtype", "", where),
+          .commit = get_or<std::string>(json, "commit", "", where),
+          .machine = get_or<std::string>(json, "machine", "", where),
+          .torch = get_or<std::string>(json, "torch", "", where),
+          .history = get_or<std::string>(json, "history", "", where),
+          .metrics = first ? std::vector<Metric>{} : read_metrics(need<Json>(json, "metrics", where), where)};
+}
+
+}  // namespace darope

@@ -1,0 +1,54 @@
+#include "runs/score_means.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+namespace darope {
+namespace {
+
+ScoreMean mean_of(const ScoreKey& key, double at, const std::vector<double>& values) {
+  const double count = double(values.size());
+  double sum = 0, squares = 0;
+  for (const double value : values) sum += value;
+  const double mean = sum / count;
+  for (const double value : values) squares += (value - mean) * (value - mean);
+  return {key, at, mean, count > 1 ? std::sqrt(squares / (count - 1)) : 0, int64_t(values.size())};
+}
+
+std::string unit_of(const ScoreKey& key, const std::vector<Metric>& metrics) {
+  const auto found =
+      std::find_if(metrics.begin(), metrics.end(), [&](const Metric& m) { return key_of(m) == key; });
+  return found == metrics.end() ? "" : found->axis.unit;
+}
+
+}  // namespace
+
+std::vector<ScoreMean> means_of(const ScoreTable& scores) {
+  std::vector<ScoreMean> means;
+  for (const auto& [key, places] : scores)
+    for (const auto& [at, each] : places) means.push_back(mean_of(key, at, each.values));
+  std::stable_sort(means.begin(), means.end(), [](const ScoreMean& a, const ScoreMean& b) {
+    return std::tie(a.key.axis, a.at) < std::tie(b.key.axis, b.at);
+  });
+  return means;
+}
+
+std::string table_of(const std::vector<ScoreMean>& means, const std::vector<Metric>& metrics) {
+  std::string out, axis;
+  for (const ScoreMean& each : means) {
+    if (each.key.axis != axis) {
+      axis = each.key.axis;
+      out +=
+          fmt::format("{:>8}  {:16} {:>10} {:>10} {:>9}\n", axis, "metric", "mean", "deviation", "examples");
+    }
+    out += fmt::format("{:>8}  {:16} {:10.4f} {:10.4f} {:9}\n",
+                       fmt::format("{}{}", each.at, unit_of(each.key, metrics)), each.key.metric, each.mean,
+                       each.deviation, each.examples);
+  }
+  return out;
+}
+
+}  // namespace darope
