@@ -62,9 +62,8 @@ void inspect(const DataSettings& s) {
   for (const Item& item : data.manifest[split].items)
     item_of.insert(item_of.end(), size_t(item.sequences), &item.id);
   for (int64_t i = s.index; i < std::min(s.index + s.count, data[split].size()); ++i) {
-    const Tokens stored = data[split].read(i);
-    fmt::print("{} {} ({}), {} values\n{}", s.split, i, *item_of.at(size_t(i)), stored.size(),
-               data.kind.show(stored));
+    fmt::print("{} {} ({}), {} values\n{}", s.split, i, *item_of.at(size_t(i)), data[split].length(i),
+               data.show(split, i));
   }
 }
 
@@ -143,7 +142,7 @@ void add_data(CLI::App& app) {
   verb->add_flag("--strict", s->strict, "end with exit code 3 if anything was skipped");
   verb->callback([s] { prepare(*s); });
 
-  verb = data->add_subcommand("inspect", "show sequences as notes, events, bases or a signal");
+  verb = data->add_subcommand("inspect", "show sequences as notes, events, bases, a signal or text");
   verb->add_option("DIR", s->folder, "a prepared dataset")->required();
   verb->add_option("--split", s->split, "train, validation or test")->capture_default_str();
   verb->add_option("--index", s->index, "the first to show")->capture_default_str();

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "cli/verbs.h"
-#include "data/text/token_file.h"
+#include "data/open.h"
 #include "experiments/saved_run.h"
 
 namespace darope {
@@ -19,13 +19,6 @@ struct GenerateSettings {
   Which which;
   Sampling sampling;
 };
-
-// Tasks and text files are read as bytes; the tokens of other data are numbers to us.
-bool reads_bytes(const SavedRun& run) {
-  const std::filesystem::path path = run.config.data.path;
-  return !run.config.data.task.empty() ||
-         (!path.empty() && path.extension() != ".bin" && path.extension() != ".npy");
-}
 
 std::vector<int64_t> parse_ids(const std::string& text, int64_t vocabulary) {
   std::vector<int64_t> out;
@@ -52,20 +45,13 @@ void generate_verb(const GenerateSettings& settings) {
     throw Error(fmt::format("--temperature is {}: it must be 0 or a finite number above",
                             settings.sampling.temperature));
   const SavedRun run = open_run(settings.run, settings.which);
-  const bool bytes = reads_bytes(run);
-  std::vector<int64_t> prompt;
-  if (bytes)
-    for (const char c : settings.prompt) prompt.push_back(static_cast<unsigned char>(c));
-  else
-    prompt = parse_ids(settings.prompt, run.config.model.vocab_size);
+  const std::shared_ptr<const Tokenizer> text = tokenizer_of(run.config.data);
+  const std::vector<int64_t> prompt =
+      text ? text->encode(settings.prompt) : parse_ids(settings.prompt, run.config.model.vocab_size);
   fmt::print("{}", settings.prompt);
   generate(*run.model, prompt, settings.sampling, [&](int64_t token) {
-    if (!bytes)
-      fmt::print(",{}", token);
-    else if (token == kEndOfDocument)
-      return false;
-    else
-      std::fputc(int(token), stdout);
+    if (text && token == text->end_of_document()) return false;
+    fmt::print("{}", text ? text->decode({&token, 1}) : fmt::format(",{}", token));
     std::fflush(stdout);
     return true;
   });

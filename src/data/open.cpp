@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/sha256.h"
+#include "data/prepared/manifest.h"
 
 namespace darope {
 namespace {
@@ -45,6 +46,16 @@ Dataset open_dataset(const DataConfig& config, uint64_t seed, int64_t batches) {
   at_least("free_running", config.free_running, 0);
   if (!config.root_dir.empty()) return open_prepared(config, seed);
   return config.path.empty() ? open_task(config, seed, batches) : open_token_file(config, seed);
+}
+
+std::shared_ptr<const Tokenizer> tokenizer_of(const DataConfig& config) {
+  const std::filesystem::path path = config.path;
+  const bool ids = path.extension() == ".bin" || path.extension() == ".npy";
+  if (!config.task.empty() || (!path.empty() && !ids)) return find_tokenizer("bytes");
+  if (ids || !std::filesystem::exists(std::filesystem::path(config.root_dir) / "manifest.json"))
+    return nullptr;  // a model can be asked where its data no longer lies
+  const std::string name = read_manifest(config.root_dir).tokenizer;
+  return name.empty() ? nullptr : find_tokenizer(name);
 }
 
 std::string dataset_name(const DataConfig& config) {

@@ -1,6 +1,7 @@
 #pragma once
 #include "data/config.h"
 #include "data/dataset.h"
+#include "data/text/tokenizer.h"
 
 namespace darope {
 
@@ -9,6 +10,9 @@ Dataset open_dataset(const DataConfig& config, uint64_t seed, int64_t batches);
 Dataset open_task(const DataConfig& config, uint64_t seed, int64_t batches);
 Dataset open_token_file(const DataConfig& config, uint64_t seed);
 Dataset open_prepared(const DataConfig& config, uint64_t seed);
+
+// How the ids that a model of this data reads stand for text; null where they do not.
+std::shared_ptr<const Tokenizer> tokenizer_of(const DataConfig& config);
 
 std::string dataset_name(const DataConfig& config);  // the task, or the name of the file or folder
 

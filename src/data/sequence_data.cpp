@@ -30,11 +30,6 @@ Batch pack(const std::vector<Tokens>& sequences, int64_t length) {
   return out;
 }
 
-Tokens present(const PreparedData& data, Split split, int64_t index, Random* random) {
-  Tokens stored = data[split].read(index);
-  return data.kind.present ? data.kind.present(std::move(stored), random) : stored;
-}
-
 // Epoch after epoch of all sequences, each in an order of its own that follows from (seed, epoch) alone.
 // Batches run on over the end of an epoch, so none is dropped. An augmentation is drawn from (seed, epoch,
 // sequence).
@@ -52,7 +47,7 @@ class SequenceStream final : public TrainStream {
     for (int64_t i = index * rows_; i < (index + 1) * rows_; ++i) {
       const int64_t epoch = i / count_, sequence = place(epoch, i % count_);
       Random random(seed_, "sequences/present", uint64_t(epoch * count_ + sequence));
-      sequences.push_back(present(*data_, Split::train, sequence, &random));
+      sequences.push_back(data_->present(Split::train, sequence, &random));
     }
     return pack(sequences, length_);
   }
@@ -89,7 +84,7 @@ class SequenceTest final : public TestSet {
 
   Batch read(int64_t first, int64_t count) const override {
     std::vector<Tokens> sequences;
-    for (int64_t i = first; i < first + count; ++i) sequences.push_back(present(*data_, split_, i, nullptr));
+    for (int64_t i = first; i < first + count; ++i) sequences.push_back(data_->present(split_, i, nullptr));
     return pack(sequences, length_);
   }
 

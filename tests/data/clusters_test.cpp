@@ -16,10 +16,11 @@ std::vector<int64_t> clusters_of(const TestSet& set) {
   return out;
 }
 
-// How many sequences each item of a split has; `length` tokens in each.
+// How many sequences each item of a split has; `length` values in each, which no kind minds.
 Dataset prepared(const std::filesystem::path& out, const char* kind, const std::vector<int64_t>& items,
                  size_t length, int64_t seq_len) {
   Preparation preparation(find_kind(kind), {.source = "", .out = out});
+  preparation.set_vocabulary(5000);
   for (const Split split : {Split::train, Split::validation, Split::test})
     for (size_t i = 0; i < items.size(); ++i)
       for (int64_t sequence = 0; sequence < items[i]; ++sequence)

@@ -27,6 +27,7 @@ std::vector<uint16_t> counting(uint16_t first, size_t count) {
 // Two items of two sequences in train, one of one elsewhere.
 Manifest make(const fs::path& out) {
   Preparation preparation(find_kind("jsb"), {.source = "", .out = out, .seed = 0});
+  preparation.set_vocabulary(90);
   preparation.source("a.json", "text");
   for (const char* item : {"a", "b"})
     for (const uint16_t first : {3, 4})
@@ -86,6 +87,7 @@ TEST(Prepared, NothingIsLeftOfOneThatFails) {
   const Scratch scratch;
   const auto cut_short = [&] {
     Preparation preparation(find_kind("jsb"), {.source = "", .out = scratch / "set", .seed = 0});
+    preparation.set_vocabulary(90);
     preparation.add(Split::train, "a", counting(3, 10));
     preparation.finish();
   };
@@ -98,6 +100,7 @@ TEST(Prepared, OneThatWasKilledIsBegunAnew) {
   const pid_t child = fork();
   if (child == 0) {
     Preparation preparation(find_kind("jsb"), {.source = "", .out = scratch / "set", .seed = 0});
+    preparation.set_vocabulary(90);
     for (int i = 0; i < 30'000; ++i)
       preparation.add(Split::train, "old", counting(3, 100));  // beyond any buffer
     raise(SIGKILL);
@@ -116,6 +119,7 @@ TEST(Prepared, TwoAtOnceDoNotMeet) {
   const Scratch scratch;
   const PrepareRequest request{.source = "", .out = scratch / "set", .seed = 0};
   Preparation first(find_kind("jsb"), request);
+  first.set_vocabulary(90);
   expect_contains(error_of([&] { Preparation second(find_kind("jsb"), request); }),
                   "another process is preparing");
   EXPECT_TRUE(fs::exists(scratch / "set.preparing" / "train.npy"));
@@ -138,6 +142,7 @@ TEST(Prepared, LeavesAloneWhatIsThere) {
 TEST(Prepared, RefusesSequencesThatMeanNothing) {
   const Scratch scratch;
   Preparation preparation(find_kind("jsb"), {.source = "", .out = scratch / "set", .seed = 0});
+  preparation.set_vocabulary(90);
   expect_contains(error_of([&] { preparation.add(Split::train, "a", counting(3, 1)); }),
                   "nothing to predict");
   const std::vector<uint16_t> beyond = {1, 90};
@@ -152,7 +157,10 @@ TEST(Prepared, RefusesAManifestThatLies) {
       {"\"format\": 1", "\"format\": 2", "format 2"},
       {"\"kind\": \"jsb\"", "\"kind\": \"jsbb\"", "did you mean 'jsb'"},
       {"\"kind\": \"jsb\"", "\"kind\": 7", "kind should be a string"},
-      {"\"vocabulary\": 90", "\"vocabulary\": 91", "vocabulary 91"},
+      {"\"vocabulary\": 90", "\"vocabulary\": 91", "vocabulary of 91; what it stores has 90"},
+      {"\"vocabulary\": 90", "\"vocabulary\": 4294967297", "at most 4294967296"},
+      {"\"vocabulary\": 90", "\"tokenizer\": \"byte\", \"vocabulary\": 90", "did you mean 'bytes'"},
+      {"\"vocabulary\": 90", "\"tokenizer\": \"bytes\", \"vocabulary\": 90", "its tokenizer has 257"},
       {"\"stored_values\": 90", "\"stored_values\": -1", "stored_values should be an integer"},
       {"\"values\": 400", "\"values\": 401", "401"},
       {"\"b\",\n     2", "\"b\",\n     3", "items should be a list whose counts make 4"},
@@ -186,6 +194,41 @@ TEST(Prepared, RefusesFilesThatDiffer) {
   EXPECT_EQ(open_error(scratch / "set"), "");
   fs::remove(scratch / "set" / "manifest.json");
   expect_contains(open_error(scratch / "set"), "no manifest.json");
+}
+
+// A value takes one, two or four bytes, as few as the vocabulary needs.
+TEST(Prepared, TokensGoUpTo2To32) {
+  for (const int64_t vocabulary :
+       {int64_t{256}, int64_t{257}, int64_t{1} << 16, int64_t{65537}, int64_t{1} << 32}) {
+    const Scratch scratch;
+    const Tokens ids = {0, vocabulary - 1, vocabulary / 2};
+    {
+      Preparation preparation(find_kind("jsb"), {.source = "", .out = scratch / "set", .seed = 0});
+      preparation.set_vocabulary(vocabulary);
+      for (const Split split : {Split::train, Split::validation, Split::test})
+        preparation.add(split, "a", ids);
+      preparation.finish();
+    }
+    const PreparedData data(scratch / "set");
+    EXPECT_EQ(data.manifest.vocabulary, vocabulary);
+    EXPECT_EQ(data.present(Split::test, 0, nullptr), ids);
+    const size_t width = vocabulary <= 256 ? 1 : vocabulary <= 65536 ? 2 : 4;
+    EXPECT_EQ(fs::file_size(scratch / "set" / "test.npy"), 128 + 3 * width);
+  }
+}
+
+// What a kind makes of stored values may lie outside what a manifest that was edited promises.
+TEST(Prepared, RefusesAPresentationOutsideTheVocabulary) {
+  const Scratch scratch;
+  {
+    Preparation preparation(find_kind("fasta"), {.source = "", .out = scratch / "set", .seed = 0});
+    preparation.set_vocabulary(100);
+    for (const Split split : {Split::train, Split::validation, Split::test})
+      preparation.add(split, "a", std::string("ACGTACGT"));
+    preparation.finish();
+  }
+  const PreparedData data(scratch / "set");
+  expect_contains(error_of([&] { data.present(Split::test, 0, nullptr); }), "vocabulary of 100");
 }
 
 TEST(Prepared, RefusesAValueOutsideTheVocabulary) {
@@ -222,6 +265,7 @@ TEST(Audit, CountsRepeatsAndOverlap) {
   const Scratch scratch;
   {
     Preparation preparation(find_kind("jsb"), {.source = "", .out = scratch / "set", .seed = 0});
+    preparation.set_vocabulary(90);
     preparation.add(Split::train, "a", counting(0, 300));
     preparation.add(Split::train, "b", counting(0, 300));
     preparation.add(Split::validation, "c", counting(0, 300));

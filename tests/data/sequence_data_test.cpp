@@ -19,6 +19,7 @@ constexpr int64_t kPieces = 7, kLength = 12;
 // again. The last piece of train is too long for the context.
 void prepare(const std::filesystem::path& out, const char* kind, int first, uint16_t note) {
   Preparation preparation(find_kind(kind), {.source = "", .out = out, .seed = 0});
+  preparation.set_vocabulary(remi::kVocabulary);
   for (const Split split : {Split::train, Split::validation, Split::test})
     for (uint16_t i = 0; i < (split == Split::train ? kPieces : 2); ++i) {
       std::vector<uint16_t> piece(size_t(i == kPieces - 1 ? 30 : i + 4), note);
@@ -63,7 +64,7 @@ TEST_F(SequenceData, TargetsAreWhatFollowsAndNothingElseCounts) {
   const Dataset data = open(1);
   EXPECT_EQ(data.name, "set");
   EXPECT_EQ(data.family, "jsb");
-  EXPECT_EQ(data.vocabulary, 90);
+  EXPECT_EQ(data.vocabulary, remi::kVocabulary);
   EXPECT_EQ(data.measure, Measure::nll);
   const Batch batch = data.tests.at(0).set->read(0, 2);
   ASSERT_EQ(batch.tokens.sizes(), (std::vector<int64_t>{2, kLength}));

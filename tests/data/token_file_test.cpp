@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "data/text/jsonl.h"
+#include "data/text/tokenizer.h"
 #include "scratch.h"
 
 namespace darope {
@@ -101,7 +102,7 @@ TEST_F(TokenFile, VocabularyComesFromMetaJsonOrTheCaller) {
        {"{}", "[]", "{\"vocab_size\": 0}", "{\"vocab_size\": 1.5}", "{\"vocab_size\": \"9\"}"}) {
     write_file(folder_ / "meta.json", bad);
     expect_contains(complaint("a.bin", raw<uint16_t>({1})),
-                    "meta.json should be an object with a positive integer vocab_size");
+                    "meta.json should be an object with a vocab_size from 1 to 4294967296");
   }
 }
 
@@ -126,8 +127,11 @@ TEST_F(TokenFile, Npy) {
   const std::string header = "{'descr': '<i4', 'fortran_order': False, 'shape': (1,), }";
   EXPECT_EQ(all(open("a.npy", npy(header, raw<int32_t>({9}), 2))), Ids{9});
   EXPECT_EQ(all(open("a.npy", npy(header, raw<int32_t>({9}), 3))), Ids{9});
-  expect_contains(complaint("a.npy", npy(header, raw<int32_t>({-9}))), "token 0 has id -9, which is no id");
-  expect_contains(complaint("a.npy", npy_of("<u8", "(1,)", raw<uint64_t>({UINT64_MAX}))), "which is no id");
+  expect_contains(complaint("a.npy", npy(header, raw<int32_t>({-9}))),
+                  "token 0 has id -9; ids go from 0 to 4294967295");
+  expect_contains(complaint("a.npy", npy_of("<i8", "(1,)", raw<int64_t>({int64_t{1} << 32}))),
+                  "has id 4294967296");
+  expect_contains(complaint("a.npy", npy_of("<u8", "(1,)", raw<uint64_t>({UINT64_MAX}))), "ids go from 0");
 }
 
 TEST_F(TokenFile, NpyThatIsNotWhatItSays) {
@@ -218,6 +222,19 @@ TEST_F(TokenFile, BombsStopEarly) {
   expect_contains(limited({.line_bytes = 40'000}), "a.jsonl:1: the line is longer than 40000 bytes");
   expect_contains(limited({.total_bytes = 1'000'000}), "more than 1000000 bytes of text");
   EXPECT_EQ(limited({}), "");
+}
+
+TEST(Tokenizer, BytesGoThereAndBack) {
+  const auto bytes = find_tokenizer("bytes");
+  std::string text;
+  for (int c = 0; c < 256; ++c) text += char(c);
+  std::vector<int64_t> ids = bytes->encode(text);
+  ASSERT_EQ(ids.size(), 256u);
+  for (int64_t c = 0; c < 256; ++c) EXPECT_EQ(ids[size_t(c)], c);
+  ids.push_back(bytes->end_of_document());
+  EXPECT_EQ(bytes->decode(ids), text);
+  EXPECT_EQ(bytes->vocabulary(), 257);
+  expect_contains(error_of([] { find_tokenizer("byte"); }), "did you mean 'bytes'");
 }
 
 }  // namespace

@@ -16,6 +16,7 @@ constexpr int64_t kLength = 12;
 // Night i of a split counts up from 60 i, so that a token tells its night and its place.
 void prepare_nights(const std::filesystem::path& out, const std::vector<int64_t>& lengths) {
   Preparation preparation(find_kind("bonn"), {.source = "", .out = out});
+  preparation.set_vocabulary(256);
   for (const Split split : {Split::train, Split::validation, Split::test})
     for (size_t i = 0; i < lengths.size(); ++i) {
       std::vector<uint16_t> night;
@@ -94,6 +95,7 @@ TEST(NFree, ReachesTheTestSet) {
         Case{"7", {}, "should list"}}) {
     const Scratch scratch;
     Preparation preparation(find_kind("fasta"), {.source = "", .out = scratch / "set"});
+    preparation.set_vocabulary(4107, 'T' + 1);
     for (const Split split : {Split::train, Split::validation, Split::test})
       for (int i = 0; i < 4; ++i)
         preparation.add(split, std::string(name_of(split)), std::vector<uint16_t>(6100, 'A'));

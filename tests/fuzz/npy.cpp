@@ -1,4 +1,5 @@
-#include "data/text/token_file.h"
+#include "data/text/npy.h"
+
 #include "fuzz.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -30,7 +30,7 @@ constexpr std::array<char, 256> kMeaning = [] {
 }();
 
 // Whether a line is as most are: known bases, then its end. Compilers make vectors of this.
-bool is_plain(std::string_view line) {
+bool is_sequence(std::string_view line) {
   int others = 0;
   for (const char c : line) others += !((c == 'A') | (c == 'C') | (c == 'G') | (c == 'T'));
   return others == (line.ends_with('\n') ? 1 : 0);
@@ -75,7 +75,7 @@ class FastaParser {
     header_.clear();
   }
   void add_bases(std::string_view part) {
-    if (is_plain(part)) return hand_on(part.substr(0, part.size() - (line_start_ ? 1 : 0)));
+    if (is_sequence(part)) return hand_on(part.substr(0, part.size() - (line_start_ ? 1 : 0)));
     clean_.resize(part.size());
     size_t kept = 0;
     bool wrong = false;

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <iterator>
 
+#include "base/error.h"
+
 namespace darope::remi {
 namespace {
 
@@ -216,6 +218,8 @@ std::vector<uint16_t> tokenize(int64_t ticks_per_quarter, std::span<const Note> 
 }
 
 std::string word(int64_t id) {
+  if (id < 0 || id >= kVocabulary)
+    throw Error(fmt::format("{} is no REMI token: there are {}", id, kVocabulary));
   static constexpr std::array<const char*, 5> kSpecial = {"PAD_None", "BOS_None", "EOS_None", "MASK_None",
                                                           "Bar_None"};
   if (id < kPitch) return kSpecial[size_t(id)];

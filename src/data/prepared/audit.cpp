@@ -84,14 +84,13 @@ class Auditor {
     SplitAudit& facts = out_.splits[size_t(split)];
     facts.items = int64_t(data_.manifest[split].items.size());
     facts.sequences = data_[split].size();
-    std::vector<bool> used(size_t(data_.manifest.vocabulary), false);
+    std::unordered_set<int64_t> used;
     std::unordered_set<std::string> own;
     for (int64_t i = 0; i < facts.sequences; ++i) {
       throw_if_stopped();
       const Tokens values = data_[split].read(i);
       facts.values += int64_t(values.size());
-      for (const int64_t token : data_.kind.present ? data_.kind.present(values, nullptr) : values)
-        used[size_t(token)] = true;
+      for (const int64_t token : data_.present(split, i, nullptr)) used.insert(token);
       const std::string hash = sha256(bytes_of(values));
       if (!own.insert(hash).second) ++facts.repeats;
       if (split != Split::train && train_.contains(hash)) ++facts.sequences_in_train;
@@ -100,7 +99,7 @@ class Auditor {
           if (runs_.contains(run)) found_.insert(run);
         });
     }
-    facts.distinct_values = std::count(used.begin(), used.end(), true);
+    facts.distinct_values = int64_t(used.size());
     if (split == Split::train) train_ = std::move(own);
   }
 

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "base/names.h"
-#include "data/prepared/kinds.h"
+#include "data/prepared/define.h"
 #include "data/prepared/recordings.h"
 
 namespace darope {
@@ -34,8 +34,6 @@ std::vector<int16_t> read_segment(const std::filesystem::path& path) {
   return out;
 }
 
-}  // namespace
-
 // Five sets, told apart by the first letter of a file's name; of each, a tenth of the segments for validation
 // and one for test.
 void prepare_bonn(const PrepareRequest& request, Preparation& out) {
@@ -61,5 +59,16 @@ void prepare_bonn(const PrepareRequest& request, Preparation& out) {
   out.fact("samples_per_second", kRate);
   write_recordings(counted, out);
 }
+
+}  // namespace
+
+struct Bonn {
+  static constexpr Kind kind{.name = "bonn",
+                             .source = "Bonn EEG: the folder of its 500 text files; a stand-in for sleep-edf",
+                             .prepare = prepare_bonn,
+                             .show = show_signal,
+                             .windows = true};
+};
+template Kind kind_of<Bonn>();
 
 }  // namespace darope

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "data/prepared/kinds.h"
+#include "data/prepared/define.h"
 #include "data/prepared/recordings.h"
 
 namespace darope {
@@ -15,8 +15,6 @@ namespace {
     if (!signal.is_annotations()) labels.push_back(signal.label);
   throw Error(fmt::format("--channel is missing: {} has {}", file.name, fmt::join(labels, ", ")));
 }
-
-}  // namespace
 
 void prepare_edf(const PrepareRequest& request, Preparation& out) {
   std::vector<RecordingSource> sources;
@@ -43,5 +41,16 @@ void prepare_edf(const PrepareRequest& request, Preparation& out) {
   out.fact("samples_per_second", rate);
   write_recordings(counted, out);
 }
+
+}  // namespace
+
+struct Edf {
+  static constexpr Kind kind{.name = "edf",
+                             .source = "own EDF files: a folder, split by file; --channel names the signal",
+                             .prepare = prepare_edf,
+                             .show = show_signal,
+                             .windows = true};
+};
+template Kind kind_of<Edf>();
 
 }  // namespace darope

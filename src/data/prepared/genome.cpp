@@ -6,7 +6,7 @@
 #include "base/signals.h"
 #include "data/genome/fasta.h"
 #include "data/genome/sixmers.h"
-#include "data/prepared/kinds.h"
+#include "data/prepared/define.h"
 #include "data/prepared/preparation.h"
 #include "data/prepared/source_files.h"
 
@@ -18,6 +18,7 @@ namespace fs = std::filesystem;
 // Windows overlap by 50 bases and are long enough for 1000 tokens when up to 99 bases are dropped at the
 // front in training.
 constexpr int64_t kWindow = 6100, kStride = 6050, kTokens = 1000, kLargestShift = 99;
+constexpr int64_t kLetters = 'T' + 1;  // a window is stored as letters
 constexpr size_t kLine = 80;
 
 int64_t windows_in(int64_t bases) { return bases < kWindow ? 0 : (bases - kWindow) / kStride + 1; }
@@ -49,6 +50,14 @@ std::vector<Record> scan(const fs::path& file) {
                   },
               .bases = [&](std::string_view bases) { out.back().bases += int64_t(bases.size()); }});
   return out;
+}
+
+Tokens present_bases(Tokens stored, Random* random) {
+  const std::string bases(stored.begin(), stored.end());
+  const size_t shift = random ? size_t(random->between(0, kLargestShift)) : 0;
+  stored.resize(size_t(kTokens));
+  stored.resize(tokenize_bases(std::string_view(bases).substr(std::min(shift, bases.size())), stored));
+  return stored;
 }
 
 // Cuts the bases of one record after another into windows and adds them to the dataset; it holds one window
@@ -111,6 +120,7 @@ struct File {
 };
 
 std::vector<File> scan_all(const PrepareRequest& request, Preparation& out) {
+  out.set_vocabulary(kGenomeVocabulary, kLetters);
   std::vector<File> files;
   const std::vector<SourceFile> sources =
       source_files(request.source, {".fa", ".fasta", ".fna", ".fa.gz", ".fasta.gz", ".fna.gz", ".bgz"});
@@ -178,8 +188,6 @@ std::optional<Split> split_of_name(const std::string& name) {
   return std::nullopt;
 }
 
-}  // namespace
-
 void prepare_genome(const PrepareRequest& request, Preparation& out) {
   std::vector<File> files = scan_all(request, out);
   int64_t others = 0, bases = 0;
@@ -218,14 +226,6 @@ void prepare_fasta(const PrepareRequest& request, Preparation& out) {
   write_all(files, out);
 }
 
-Tokens present_bases(Tokens stored, Random* random) {
-  const std::string bases(stored.begin(), stored.end());
-  const size_t shift = random ? size_t(random->between(0, kLargestShift)) : 0;
-  stored.resize(size_t(kTokens));
-  stored.resize(tokenize_bases(std::string_view(bases).substr(std::min(shift, bases.size())), stored));
-  return stored;
-}
-
 int64_t megabase_of(int64_t window) { return window * kStride / 1'000'000; }
 
 std::string show_bases(std::span<const int64_t> stored) {
@@ -235,5 +235,30 @@ std::string show_bases(std::span<const int64_t> stored) {
     out += fmt::format("{:>6}  {}\n", i, bases.substr(i, kLine));
   return out;
 }
+
+}  // namespace
+
+struct Genome {
+  static constexpr Kind kind{
+      .name = "genome",
+      .source =
+          "human reference genome: GCF_000001405.40_GRCh38.p14_genomic.fna(.gz), or the folder it lies in",
+      .prepare = prepare_genome,
+      .show = show_bases,
+      .present = present_bases,
+      .part = megabase_of};
+};
+template Kind kind_of<Genome>();
+
+struct Fasta {
+  static constexpr Kind kind{
+      .name = "fasta",
+      .source = "own FASTA files: a folder; train*, valid* and test* of them, else split by record",
+      .prepare = prepare_fasta,
+      .show = show_bases,
+      .present = present_bases,
+      .part = megabase_of};
+};
+template Kind kind_of<Fasta>();
 
 }  // namespace darope

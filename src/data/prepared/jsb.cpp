@@ -2,7 +2,7 @@
 
 #include "base/files.h"
 #include "base/json.h"
-#include "data/prepared/kinds.h"
+#include "data/prepared/define.h"
 #include "data/prepared/preparation.h"
 
 namespace darope {
@@ -10,8 +10,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kVoices = 4;                                                   // soprano, alto, tenor, bass
-constexpr int64_t kSilence = 1, kLowest = 21, kHighest = 108, kFirstPitch = 2;  // 0 pads
+constexpr size_t kVoices = 4;  // soprano, alto, tenor, bass
+constexpr int64_t kSilence = 1, kLowest = 21, kHighest = 108, kFirstPitch = 2, kVocabulary = 90;  // 0 pads
 constexpr const char* kPublished = "Jsb16thSeparated.json";
 // The publisher's names of our splits.
 constexpr std::array<std::pair<const char*, Split>, 3> kParts = {
@@ -40,9 +40,8 @@ std::vector<uint16_t> tokens_of(const Json& piece) {
   return out;
 }
 
-}  // namespace
-
 void prepare_jsb(const PrepareRequest& request, Preparation& out) {
+  out.set_vocabulary(kVocabulary);
   const fs::path file = fs::is_directory(request.source) ? request.source / kPublished : request.source;
   const std::string text = read_file(file);
   out.source(file.filename().string(), text);
@@ -75,5 +74,15 @@ std::string show_chorale(std::span<const int64_t> tokens) {
   }
   return out;
 }
+
+}  // namespace
+
+struct Jsb {
+  static constexpr Kind kind{.name = "jsb",
+                             .source = "JSB Chorales: Jsb16thSeparated.json, or the folder it lies in",
+                             .prepare = prepare_jsb,
+                             .show = show_chorale};
+};
+template Kind kind_of<Jsb>();
 
 }  // namespace darope

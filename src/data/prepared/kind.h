@@ -19,21 +19,23 @@ struct PrepareRequest {
   std::string channel = {};  // of signals, by its label
 };
 
-// A kind of dataset: a file of its name, and a line in kinds.cpp.
+// A kind of dataset: a file of its name (define.h), and a line in kinds.cpp. What depends on the data, its
+// vocabulary above all, is not here but in the manifest that `prepare` makes.
 struct Kind {
   std::string_view name, source;  // what SOURCE should be
-  int64_t vocabulary;
   void (*prepare)(const PrepareRequest& request, Preparation& out);
-  std::string (*show)(std::span<const int64_t> stored);  // a sequence for people, lines with their ends
+  // A sequence for people, lines with their ends. Null: text, as the dataset's tokenizer decodes it.
+  std::string (*show)(std::span<const int64_t> stored) = nullptr;
   // What a model reads of a stored sequence. Null: the values as they are stored. `random` is null in
   // validation and test, else the stream of this one presentation, from which an augmentation is drawn.
   Tokens (*present)(Tokens stored, Random* random) = nullptr;
-  int64_t stored_values = 0;  // 0: the vocabulary
-  bool windows = false;       // sequences are long: models read windows of them
+  bool windows = false;  // sequences are long: models read windows of them
   // Which part of its item a sequence belongs to; scores of one part are one witness. Null: the item is one.
   int64_t (*part)(int64_t sequence) = nullptr;
 };
 
+template <class Definition>
+Kind kind_of();
 const std::vector<Kind>& all_kinds();
 const Kind& find_kind(std::string_view name);
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/files.h"
-#include "data/prepared/kinds.h"
+#include "data/prepared/define.h"
 #include "data/prepared/performances.h"
 
 namespace darope {
@@ -48,8 +48,6 @@ std::vector<std::string> listed_files(std::string_view text, const std::string& 
   return out;
 }
 
-}  // namespace
-
 // The performances of the publisher's table; its own split is not the paper's, which is drawn over all of
 // them.
 void prepare_maestro(const PrepareRequest& request, Preparation& out) {
@@ -58,5 +56,16 @@ void prepare_maestro(const PrepareRequest& request, Preparation& out) {
   out.source(kTable, text);
   prepare_performances(request, listed_files(text, table.string()), out);
 }
+
+}  // namespace
+
+struct Maestro {
+  static constexpr Kind kind{.name = "maestro",
+                             .source = "MAESTRO v3: the folder maestro-v3.0.0, with its years and its .csv",
+                             .prepare = prepare_maestro,
+                             .show = show_events,
+                             .present = transpose};
+};
+template Kind kind_of<Maestro>();
 
 }  // namespace darope

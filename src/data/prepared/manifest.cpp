@@ -37,9 +37,10 @@ class Reader {
     if (!json_.is_string()) fail("a string");
     return json_.get<std::string>();
   }
-  int64_t count(int64_t least = 0) const {
-    if (!json_.is_number_integer() || json_ < least || json_ > INT64_MAX)
-      fail(fmt::format("an integer of at least {}", least));
+  int64_t count(int64_t least = 0, int64_t most = INT64_MAX) const {
+    if (!json_.is_number_integer() || json_ < least || json_ > most)
+      fail(fmt::format("an integer of at least {}{}", least,
+                       most < INT64_MAX ? fmt::format(" and at most {}", most) : ""));
     return json_.get<int64_t>();
   }
   Ordered object() const {
@@ -101,15 +102,16 @@ std::string to_json(const Manifest& manifest) {
     skipped.push_back({{"name", each.name},
                        {"reason", each.reason},
                        {"offset", each.offset ? Ordered(*each.offset) : Ordered(nullptr)}});
-  const Ordered json{{"format", Manifest::kFormat},
-                     {"kind", manifest.kind},
-                     {"vocabulary", manifest.vocabulary},
-                     {"stored_values", manifest.stored_values},
-                     {"options", manifest.options},
-                     {"facts", manifest.facts},
-                     {"splits", splits},
-                     {"skipped", skipped},
-                     {"sources", sources}};
+  Ordered json{{"format", Manifest::kFormat},
+               {"kind", manifest.kind},
+               {"vocabulary", manifest.vocabulary},
+               {"stored_values", manifest.stored_values}};
+  if (!manifest.tokenizer.empty()) json["tokenizer"] = manifest.tokenizer;
+  json.update(Ordered{{"options", manifest.options},
+                      {"facts", manifest.facts},
+                      {"splits", splits},
+                      {"skipped", skipped},
+                      {"sources", sources}});
   return json.dump(1, ' ', false, Ordered::error_handler_t::replace) +
          "\n";  // a file's name need not be UTF-8
 }
@@ -121,8 +123,9 @@ Manifest parse_manifest(std::string_view text, const std::string& where) {
     throw Error(fmt::format("{} is of format {}; this program reads format {}: prepare the data again", where,
                             format, Manifest::kFormat));
   Manifest out{.kind = top.at("kind").text(),
-               .vocabulary = top.at("vocabulary").count(1),
-               .stored_values = top.at("stored_values").count(1),
+               .vocabulary = top.at("vocabulary").count(1, kMostIds),
+               .stored_values = top.at("stored_values").count(1, kMostIds),
+               .tokenizer = json.contains("tokenizer") ? top.at("tokenizer").text() : "",
                .options = top.at("options").object(),
                .facts = top.at("facts").object(),
                .splits = {},

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "data/text/token_file.h"
+
 namespace darope {
 
 enum class Split { train, validation, test };
@@ -15,7 +17,7 @@ inline constexpr std::string_view name_of(Split split) { return kSplitNames[size
 Split find_split(std::string_view name);
 
 // A prepared dataset is a folder:
-//   <split>.npy          the sequences of the split end to end, 1-D, uint8 or uint16
+//   <split>.npy          the sequences of the split end to end, 1-D, uint8, uint16 or uint32
 //   <split>.starts.npy   int64: where each begins, and where the last ends
 //   manifest.json        what follows; written last, so that a folder that has one is whole
 struct FileFacts {
@@ -46,7 +48,8 @@ struct Manifest {
   std::string kind;
   int64_t vocabulary = 0;  // of the tokens a model reads
   int64_t stored_values =
-      0;  // every value in the files is below this; kinds that store tokens: the vocabulary
+      0;  // every value in the files is below this; where tokens are stored: the vocabulary
+  std::string tokenizer = {};  // of a text; empty: the tokens are no text
   nlohmann::ordered_json options = nlohmann::ordered_json::object(), facts = nlohmann::ordered_json::object();
   std::array<SplitFacts, 3> splits;
   std::vector<FileFacts> sources;

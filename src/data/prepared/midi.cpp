@@ -1,10 +1,19 @@
-#include "data/prepared/kinds.h"
+#include "data/prepared/define.h"
 #include "data/prepared/performances.h"
 
 namespace darope {
 
-void prepare_midi(const PrepareRequest& request, Preparation& out) {
-  prepare_performances(request, midi_files(request.source), out);
-}
+struct Midi {
+  static void prepare(const PrepareRequest& request, Preparation& out) {
+    prepare_performances(request, midi_files(request.source), out);
+  }
+  static constexpr Kind kind{
+      .name = "midi",
+      .source = "your own piano pieces: a folder of .mid and .midi files, at any depth",
+      .prepare = prepare,
+      .show = show_events,
+      .present = transpose};
+};
+template Kind kind_of<Midi>();
 
 }  // namespace darope

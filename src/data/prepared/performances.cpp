@@ -6,7 +6,6 @@
 
 #include "base/files.h"
 #include "data/midi/chunks.h"
-#include "data/prepared/kinds.h"
 
 namespace darope {
 namespace {
@@ -70,6 +69,7 @@ std::vector<std::string> midi_files(const fs::path& folder) {
 
 void prepare_performances(const PrepareRequest& request, const std::vector<std::string>& names,
                           Preparation& out) {
+  out.set_vocabulary(remi::kVocabulary);
   out.expect(int64_t(2 * names.size()));
   const Collection found = survey(request.source, names, out);
   const std::vector<Split> splits = out.draw_splits(int64_t(found.pieces.size()), request.seed);

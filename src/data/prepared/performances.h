@@ -10,4 +10,7 @@ std::vector<std::string> midi_files(const std::filesystem::path& folder);
 void prepare_performances(const PrepareRequest& request, const std::vector<std::string>& names,
                           Preparation& out);
 
+std::string show_events(std::span<const int64_t> tokens);
+Tokens transpose(Tokens tokens, Random* random);
+
 }  // namespace darope

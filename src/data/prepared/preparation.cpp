@@ -26,6 +26,12 @@ void check_free(const fs::path& out) {
     throw Error(fmt::format("{} is there already: choose another --out, or remove it", out.string()));
 }
 
+template <class T>
+void write_as(NpyWriter& out, const std::vector<uint32_t>& ids) {
+  const std::vector<T> narrow(ids.begin(), ids.end());
+  out.write(std::as_bytes(std::span(narrow)));
+}
+
 }  // namespace
 
 Preparation::Preparation(const Kind& kind, const PrepareRequest& request)
@@ -43,16 +49,26 @@ Preparation::Preparation(const Kind& kind, const PrepareRequest& request)
   remove_file(folder_ / "manifest.json");  // of one that was killed just before its end
 
   manifest_.kind = kind.name;
-  manifest_.vocabulary = kind.vocabulary;
-  manifest_.stored_values = kind.stored_values > 0 ? kind.stored_values : kind.vocabulary;
-  const bool wide = manifest_.stored_values > 256;
+}
+
+void Preparation::set_vocabulary(int64_t tokens, int64_t stored_values) {
+  manifest_.vocabulary = tokens;
+  manifest_.stored_values = stored_values > 0 ? stored_values : tokens;
+  const std::string descr = manifest_.stored_values <= 1 << 8    ? "|u1"
+                            : manifest_.stored_values <= 1 << 16 ? "<u2"
+                                                                 : "<u4";
   for (size_t i = 0; i < streams_.size(); ++i) {
     const fs::path file = folder_ / kSplitNames[i];
-    streams_[i].reset(new Streams{NpyStream(file.string() + ".npy", wide ? "<u2" : "|u1", wide ? 2 : 1),
-                                  NpyStream(file.string() + ".starts.npy", "<i8", 8)});
+    streams_[i].reset(new Streams{NpyWriter(file.string() + ".npy", descr),
+                                  NpyWriter(file.string() + ".starts.npy", "<i8")});
     const int64_t first = 0;
     streams_[i]->starts.write(std::as_bytes(std::span(&first, 1)));
   }
+}
+
+void Preparation::set_tokenizer(const std::string& name) {
+  manifest_.tokenizer = name;
+  set_vocabulary(find_tokenizer(name)->vocabulary());
 }
 
 Preparation::~Preparation() {
@@ -76,24 +92,24 @@ void Preparation::advance(const std::string& name) {
   ++reached_;
 }
 
-void Preparation::add(Split split, const std::string& item, std::span<const uint16_t> sequence) {
+void Preparation::add_ids(Split split, const std::string& item) {
   SplitFacts& facts = manifest_[split];
   Streams& streams = *streams_[size_t(split)];
-  const int64_t length = int64_t(sequence.size());
+  const int64_t length = int64_t(ids_.size());
   if (length < 2)
     throw Error(fmt::format("{} has a sequence of {}: without a second value there is nothing to predict",
                             item, length),
                 kFailed);
-  if (*std::max_element(sequence.begin(), sequence.end()) >= manifest_.stored_values)
+  if (*std::max_element(ids_.begin(), ids_.end()) >= manifest_.stored_values)
     throw Error(
         fmt::format("{} has a value outside the {} of {}", item, manifest_.stored_values, manifest_.kind),
         kFailed);
-  if (manifest_.stored_values > 256) {
-    streams.values.write(std::as_bytes(sequence));
-  } else {
-    narrow_.assign(sequence.begin(), sequence.end());
-    streams.values.write(std::as_bytes(std::span(narrow_)));
-  }
+  if (manifest_.stored_values <= 1 << 8)
+    write_as<uint8_t>(streams.values, ids_);
+  else if (manifest_.stored_values <= 1 << 16)
+    write_as<uint16_t>(streams.values, ids_);
+  else
+    write_as<uint32_t>(streams.values, ids_);
   facts.values += length;
   streams.starts.write(std::as_bytes(std::span(&facts.values, 1)));
   facts.shortest = facts.sequences == 0 ? length : std::min(facts.shortest, length);
@@ -131,7 +147,7 @@ void Preparation::close(Split split) {
   }
   Streams& streams = *streams_[size_t(split)];
   for (size_t i = 0; i < 2; ++i) {
-    NpyStream& stream = i == 0 ? streams.values : streams.starts;
+    NpyWriter& stream = i == 0 ? streams.values : streams.starts;
     stream.close();
     facts.files[i] = {stream.path().filename().string(), size_of_file(stream.path()),
                       sha256_of_file(stream.path())};

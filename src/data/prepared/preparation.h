@@ -6,7 +6,8 @@
 #include "data/bad_input.h"
 #include "data/prepared/kind.h"
 #include "data/prepared/manifest.h"
-#include "data/prepared/npy_stream.h"
+#include "data/text/npy.h"
+#include "data/text/tokenizer.h"
 
 namespace darope {
 
@@ -23,10 +24,18 @@ class Preparation {
   Preparation(const Kind& kind, const PrepareRequest& request);
   ~Preparation();
 
+  // First of all: how many different tokens a model reads, and how many different values the files hold (0:
+  // as many), by which their width is chosen. Or the tokenizer of a text, by its name.
+  void set_vocabulary(int64_t tokens, int64_t stored_values = 0);
+  void set_tokenizer(const std::string& name);
+
   void expect(int64_t files);             // for the progress bar
   void advance(const std::string& name);  // one of them is next; stops here on a signal
-  void add(Split split, const std::string& item,
-           std::span<const uint16_t> sequence);  // sequences of one item follow each other
+  // Sequences of one item follow each other.
+  void add(Split split, const std::string& item, const auto& sequence) {
+    ids_.assign(std::begin(sequence), std::end(sequence));
+    add_ids(split, item);
+  }
   void source(const std::string& name, std::string_view bytes);
   std::string source_file(const std::string& name, const std::filesystem::path& file);  // returns the sha256
   void skip(const std::string& name, const Error& reason);
@@ -41,8 +50,9 @@ class Preparation {
 
  private:
   struct Streams {
-    NpyStream values, starts;
+    NpyWriter values, starts;
   };
+  void add_ids(Split split, const std::string& item);
   void close(Split split);
   std::string skipped() const;  // how many, and why the first
 
@@ -50,7 +60,7 @@ class Preparation {
   Manifest manifest_;
   std::optional<Descriptor> lock_;  // held while this process writes there
   std::array<std::unique_ptr<Streams>, 3> streams_;
-  std::vector<uint8_t> narrow_;
+  std::vector<uint32_t> ids_;  // of the sequence that is being added
   std::optional<Progress> progress_;
   int64_t expected_ = 0, reached_ = 0;
   bool finished_ = false;

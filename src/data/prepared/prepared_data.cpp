@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 
 namespace darope {
@@ -72,13 +74,37 @@ Tokens Sequences::read(int64_t index, int64_t first, int64_t count) const {
 }
 
 PreparedData::PreparedData(const fs::path& folder)
-    : manifest(read_manifest(folder)), kind(find_kind(manifest.kind)) {
-  const int64_t stored = kind.stored_values > 0 ? kind.stored_values : kind.vocabulary;
-  if (manifest.vocabulary != kind.vocabulary || manifest.stored_values != stored)
-    throw Error(fmt::format(
-        "{}: vocabulary {} over {} stored values; {} has {} over {}: prepare the data again", folder.string(),
-        manifest.vocabulary, manifest.stored_values, kind.name, kind.vocabulary, stored));
+    : manifest(read_manifest(folder)),
+      kind(find_kind(manifest.kind)),
+      tokenizer(manifest.tokenizer.empty() ? nullptr : find_tokenizer(manifest.tokenizer)) {
+  const int64_t promised = tokenizer      ? tokenizer->vocabulary()
+                           : kind.present ? manifest.vocabulary
+                                          : manifest.stored_values;
+  if (manifest.vocabulary != promised)
+    throw Error(fmt::format("{}: its manifest has a vocabulary of {}; {} has {}: prepare the data again",
+                            folder.string(), manifest.vocabulary,
+                            tokenizer ? "its tokenizer" : "what it stores", promised));
+  if (!kind.show && !tokenizer)
+    throw Error(fmt::format("{}: {} is text, and its manifest names no tokenizer: prepare the data again",
+                            folder.string(), kind.name));
   for (const std::string_view name : kSplitNames) splits.emplace_back(folder, manifest, find_split(name));
+}
+
+Tokens PreparedData::present(Split split, int64_t index, Random* random) const {
+  Tokens stored = (*this)[split].read(index);
+  if (!kind.present) return stored;
+  Tokens out = kind.present(std::move(stored), random);
+  const auto most = std::max_element(out.begin(), out.end());
+  if (most != out.end() && *most >= manifest.vocabulary)
+    throw Error(
+        fmt::format("{} {} has the token {}, outside its manifest's vocabulary of {}: prepare the data again",
+                    name_of(split), index, *most, manifest.vocabulary));
+  return out;
+}
+
+std::string PreparedData::show(Split split, int64_t index) const {
+  const Tokens stored = (*this)[split].read(index);
+  return kind.show ? kind.show(stored) : tokenizer->decode(stored) + "\n";
 }
 
 std::vector<int64_t> PreparedData::clusters(Split split) const {

@@ -2,12 +2,11 @@
 
 #include <fmt/format.h>
 
-#include "data/prepared/kinds.h"
-
 namespace darope {
 
 std::vector<CountedRecording> count_recordings(const std::vector<RecordingSource>& sources,
                                                Preparation& out) {
+  out.set_vocabulary(kLevels);
   std::vector<CountedRecording> counted;
   out.expect(2 * int64_t(sources.size()));
   for (const RecordingSource& source : sources) {

@@ -27,6 +27,9 @@ std::vector<CountedRecording> count_recordings(const std::vector<RecordingSource
 // as facts.
 void write_recordings(const std::vector<CountedRecording>& recordings, Preparation& out);
 
+// A plot for the terminal: all of it, and its beginning from near.
+std::string show_signal(std::span<const int64_t> tokens);
+
 // The samples of an EDF signal with the sign they have in volts; gain and offset play no part in what
 // follows.
 std::vector<int16_t> upright_samples(const EdfFile& file, const EdfSignal& signal);

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <array>
 
-#include "data/prepared/kinds.h"
+#include "data/prepared/recordings.h"
 
 namespace darope {
 namespace {
 
-constexpr size_t kColumns = 96, kRows = 8, kDotsDown = 4 * kRows, kLevels = 256, kClose = 1024;
+constexpr size_t kColumns = 96, kRows = 8, kDotsDown = 4 * kRows, kClose = 1024;
 
 // Braille, two dots wide and four high in a character: which bit stands for the dot at (column, row).
 constexpr uint8_t kDot[2][4] = {{0x01, 0x02, 0x04, 0x40}, {0x08, 0x10, 0x20, 0x80}};
@@ -21,7 +21,9 @@ std::string plot(std::span<const int64_t> tokens) {
     const size_t begin = x * tokens.size() / across, end = (x + 1) * tokens.size() / across;
     const auto stretch = tokens.subspan(begin, end - begin);
     const auto [low, high] = std::minmax_element(stretch.begin(), stretch.end());
-    const auto down = [](int64_t token) { return kDotsDown - 1 - size_t(token) * kDotsDown / kLevels; };
+    const auto down = [](int64_t token) {
+      return kDotsDown - 1 - size_t(std::min(token, kLevels - 1)) * kDotsDown / size_t(kLevels);
+    };
     for (size_t y = down(*high); y <= down(*low); ++y) cells[y / 4][x / 2] |= kDot[x % 2][y % 4];
   }
   std::string out;

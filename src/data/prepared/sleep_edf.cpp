@@ -6,7 +6,7 @@
 
 #include "base/names.h"
 #include "data/eeg/sleep.h"
-#include "data/prepared/kinds.h"
+#include "data/prepared/define.h"
 #include "data/prepared/recordings.h"
 
 namespace darope {
@@ -89,8 +89,6 @@ int64_t age_in(const fs::path& psg) {
   return age_of(EdfFile(mapped.bytes()).patient());
 }
 
-}  // namespace
-
 void prepare_sleep_edf(const PrepareRequest& request, Preparation& out) {
   std::vector<RecordingSource> sources;
   std::map<std::string, int64_t> ages;  // by item
@@ -125,5 +123,17 @@ void prepare_sleep_edf(const PrepareRequest& request, Preparation& out) {
   out.fact("samples_per_second", kRate);
   write_recordings(counted, out);
 }
+
+}  // namespace
+
+struct SleepEdf {
+  static constexpr Kind kind{
+      .name = "sleep-edf",
+      .source = "Sleep-EDF Expanded: the folder with sleep-cassette/ in it, or that folder",
+      .prepare = prepare_sleep_edf,
+      .show = show_signal,
+      .windows = true};
+};
+template Kind kind_of<SleepEdf>();
 
 }  // namespace darope

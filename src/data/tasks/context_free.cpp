@@ -67,19 +67,22 @@ std::string solve_equation(std::string_view body) {
 
 }  // namespace
 
-std::vector<Task> context_free_tasks() {
-  constexpr Family family = Family::context_free;
-  constexpr double third =
-      1.0 / 3;  // of an output alphabet with a terminator, which these answers do not have
-  return {
-      {"reverse_string", "R", family, Answer::sequence, 0.1, 0.1, true, 1, same, same, digits, reversed},
-      {"stack_manipulation", "ST", family, Answer::sequence, third, 0.5, true, 1, same, same,
-       stack_and_actions, final_stack},
-      {"modular_arithmetic_brackets", "MB", family, Answer::single, 0.2, 0.2, false, 1, same, one,
-       bracketed_expression, value},
-      {"solve_equation", "EQ", family, Answer::single, 0.2, 0.2, false, 3, same, one, equation,
-       solve_equation},
-  };
-}
+struct ContextFreeTasks {
+  static std::vector<Task> rows() {
+    constexpr Family family = Family::context_free;
+    constexpr double third =
+        1.0 / 3;  // of an output alphabet with a terminator, which these answers do not have
+    return {
+        {"reverse_string", "R", family, Answer::sequence, 0.1, 0.1, true, 1, same, same, digits, reversed},
+        {"stack_manipulation", "ST", family, Answer::sequence, third, 0.5, true, 1, same, same,
+         stack_and_actions, final_stack},
+        {"modular_arithmetic_brackets", "MB", family, Answer::single, 0.2, 0.2, false, 1, same, one,
+         bracketed_expression, value},
+        {"solve_equation", "EQ", family, Answer::single, 0.2, 0.2, false, 3, same, one, equation,
+         solve_equation},
+    };
+  }
+};
+template std::vector<Task> tasks_of<ContextFreeTasks>();
 
 }  // namespace darope

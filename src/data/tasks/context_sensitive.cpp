@@ -82,22 +82,26 @@ std::string square_root(std::string_view body) {
 
 }  // namespace
 
-std::vector<Task> context_sensitive_tasks() {
-  constexpr Family family = Family::context_sensitive;
-  constexpr double third =
-      1.0 / 3;  // of an output alphabet with a terminator, which these answers do not have
-  return {
-      {"duplicate_string", "D", family, Answer::sequence, 0.1, 0.1, true, 1, same, twice, digits, duplicate},
-      {"missing_duplicate_string", "MD", family, Answer::single, 0.1, 0.5, true, 2, same, one,
-       blanked_duplicate, missing_bit},
-      {"odds_first", "OF", family, Answer::sequence, 0.1, 0.1, true, 1, same, same, digits, odds_first},
-      {"binary_addition", "BA", family, Answer::sequence, third, 0.5, true, 3, same, same, two_terms, add},
-      {"bucket_sort", "S", family, Answer::sequence, 0.1, 0.1, true, 1, same, same, digits, sorted},
-      {"binary_multiplication", "BM", family, Answer::sequence, 0.5, 0.5, false, 3, same, same, two_factors,
-       multiply},
-      {"compute_sqrt", "SQ", family, Answer::sequence, 0.5, 0.5, false, 1, same, half_up, positive,
-       square_root},
-  };
-}
+struct ContextSensitiveTasks {
+  static std::vector<Task> rows() {
+    constexpr Family family = Family::context_sensitive;
+    constexpr double third =
+        1.0 / 3;  // of an output alphabet with a terminator, which these answers do not have
+    return {
+        {"duplicate_string", "D", family, Answer::sequence, 0.1, 0.1, true, 1, same, twice, digits,
+         duplicate},
+        {"missing_duplicate_string", "MD", family, Answer::single, 0.1, 0.5, true, 2, same, one,
+         blanked_duplicate, missing_bit},
+        {"odds_first", "OF", family, Answer::sequence, 0.1, 0.1, true, 1, same, same, digits, odds_first},
+        {"binary_addition", "BA", family, Answer::sequence, third, 0.5, true, 3, same, same, two_terms, add},
+        {"bucket_sort", "S", family, Answer::sequence, 0.1, 0.1, true, 1, same, same, digits, sorted},
+        {"binary_multiplication", "BM", family, Answer::sequence, 0.5, 0.5, false, 3, same, same, two_factors,
+         multiply},
+        {"compute_sqrt", "SQ", family, Answer::sequence, 0.5, 0.5, false, 1, same, half_up, positive,
+         square_root},
+    };
+  }
+};
+template std::vector<Task> tasks_of<ContextSensitiveTasks>();
 
 }  // namespace darope

@@ -5,12 +5,12 @@
 
 namespace darope {
 
-// Each family's file ends in its rows of the table, beside the functions they name.
-std::vector<Task> regular_tasks();
-std::vector<Task> context_free_tasks();
-std::vector<Task> context_sensitive_tasks();
-std::vector<Task> retrieval_tasks();
-std::vector<Task> positional_tasks();
+// A file of tasks ends in a struct that has their rows, beside the functions these name, and in
+// `template std::vector<Task> tasks_of<ThatStruct>();`.
+template <class Rows>
+std::vector<Task> tasks_of() {
+  return Rows::rows();
+}
 
 // What the families share: alphabets, uniform draws and the common lengths.
 inline constexpr std::string_view kBits = "01", kDigits = "0123456789",

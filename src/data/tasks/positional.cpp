@@ -55,16 +55,19 @@ std::string latest_value(std::string_view body) {
 
 }  // namespace
 
-std::vector<Task> positional_tasks() {
-  constexpr Family family = Family::positional;
-  return {
-      {"fixed_offset", "FO", family, Answer::single, 0.1, 0.1, true, 1, with_offset, one, digits_and_offset,
-       from_the_end, kLongestOffset},
-      {"dup_key_recall", "DK", family, Answer::single, 0.1, 0.1, true, 2, with_query, one, key_twice,
-       latest_value},
-      {"assoc_recall", "AR", family, Answer::single, 0.1, 0.1, true, 1, with_query, one, key_once,
-       latest_value},
-  };
-}
+struct PositionalTasks {
+  static std::vector<Task> rows() {
+    constexpr Family family = Family::positional;
+    return {
+        {"fixed_offset", "FO", family, Answer::single, 0.1, 0.1, true, 1, with_offset, one, digits_and_offset,
+         from_the_end, kLongestOffset},
+        {"dup_key_recall", "DK", family, Answer::single, 0.1, 0.1, true, 2, with_query, one, key_twice,
+         latest_value},
+        {"assoc_recall", "AR", family, Answer::single, 0.1, 0.1, true, 1, with_query, one, key_once,
+         latest_value},
+    };
+  }
+};
+template std::vector<Task> tasks_of<PositionalTasks>();
 
 }  // namespace darope

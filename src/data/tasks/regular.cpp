@@ -28,16 +28,19 @@ std::string flat_expression(Random& random, int64_t n) {
 
 }  // namespace
 
-std::vector<Task> regular_tasks() {
-  constexpr Family family = Family::regular;
-  return {
-      {"even_pairs", "EP", family, Answer::single, 0.5, 0.5, true, 1, same, one, bits, even_pairs},
-      {"parity", "P", family, Answer::single, 0.5, 0.5, true, 1, same, one, bits, parity},
-      {"cycle_navigation", "CY", family, Answer::single, 0.2, 0.2, true, 1, same, one, moves,
-       cycle_navigation},
-      {"modular_arithmetic", "MA", family, Answer::single, 0.2, 0.2, false, 1, same, one, flat_expression,
-       value},
-  };
-}
+struct RegularTasks {
+  static std::vector<Task> rows() {
+    constexpr Family family = Family::regular;
+    return {
+        {"even_pairs", "EP", family, Answer::single, 0.5, 0.5, true, 1, same, one, bits, even_pairs},
+        {"parity", "P", family, Answer::single, 0.5, 0.5, true, 1, same, one, bits, parity},
+        {"cycle_navigation", "CY", family, Answer::single, 0.2, 0.2, true, 1, same, one, moves,
+         cycle_navigation},
+        {"modular_arithmetic", "MA", family, Answer::single, 0.2, 0.2, false, 1, same, one, flat_expression,
+         value},
+    };
+  }
+};
+template std::vector<Task> tasks_of<RegularTasks>();
 
 }  // namespace darope

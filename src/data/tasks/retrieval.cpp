@@ -28,12 +28,15 @@ std::string induction(std::string_view body) {
 
 }  // namespace
 
-std::vector<Task> retrieval_tasks() {
-  constexpr Family family = Family::retrieval;
-  return {
-      {"needle", "N", family, Answer::sequence, 0.06, 0.5, true, 1, same, same, digits, seen_before},
-      {"induction", "I", family, Answer::sequence, 0.02, 0.1, true, 1, same, same, digits, induction},
-  };
-}
+struct RetrievalTasks {
+  static std::vector<Task> rows() {
+    constexpr Family family = Family::retrieval;
+    return {
+        {"needle", "N", family, Answer::sequence, 0.06, 0.5, true, 1, same, same, digits, seen_before},
+        {"induction", "I", family, Answer::sequence, 0.02, 0.1, true, 1, same, same, digits, induction},
+    };
+  }
+};
+template std::vector<Task> tasks_of<RetrievalTasks>();
 
 }  // namespace darope

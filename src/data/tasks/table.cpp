@@ -1,8 +1,9 @@
+#include <algorithm>
 #include <array>
 
 #include "base/error.h"
 #include "base/names.h"
-#include "data/tasks/families.h"
+#include "data/tasks/task.h"
 
 namespace darope {
 
@@ -24,12 +25,17 @@ std::string_view name_of(Family family) {
 
 std::string_view name_of(Answer answer) { return answer == Answer::single ? "single" : "sequence"; }
 
+// One line per file of tasks.
+static const std::vector<std::vector<Task>> files = {
+    tasks_of<struct RegularTasks>(),          tasks_of<struct ContextFreeTasks>(),
+    tasks_of<struct ContextSensitiveTasks>(), tasks_of<struct RetrievalTasks>(),
+    tasks_of<struct PositionalTasks>(),
+};
+
 const std::vector<Task>& all_tasks() {
   static const std::vector<Task> table = [] {
     std::vector<Task> rows;
-    for (const auto family :
-         {regular_tasks, context_free_tasks, context_sensitive_tasks, retrieval_tasks, positional_tasks})
-      for (const Task& task : family()) rows.push_back(task);
+    for (const std::vector<Task>& file : files) rows.insert(rows.end(), file.begin(), file.end());
     return rows;
   }();
   return table;

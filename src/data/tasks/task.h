@@ -37,6 +37,8 @@ struct Task {
   int64_t max_n = std::numeric_limits<int64_t>::max();
 };
 
+template <class Rows>
+std::vector<Task> tasks_of();                  // families.h
 const std::vector<Task>& all_tasks();          // in the paper's order
 const Task& find_task(std::string_view name);  // an unknown name is an Error that suggests the nearest
 

@@ -1,10 +1,14 @@
+#include "data/text/npy.h"
+
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cctype>
+#include <cerrno>
 #include <charconv>
 
 #include "base/error.h"
-#include "data/text/token_file.h"
 
 namespace darope {
 namespace {
@@ -102,6 +106,18 @@ Header read_header(HeaderText text) {
   return header;
 }
 
+constexpr size_t kRoom = 128, kBuffer = 1 << 20;  // of a header as we write it
+
+void write_at(int fd, std::span<const std::byte> bytes, int64_t at, const std::filesystem::path& path) {
+  while (!bytes.empty()) {
+    const ssize_t wrote = ::pwrite(fd, bytes.data(), bytes.size(), at);
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote < 0) fail_on("write", path);
+    bytes = bytes.subspan(size_t(wrote));
+    at += wrote;
+  }
+}
+
 }  // namespace
 
 TokenSource parse_npy(std::shared_ptr<const void> owner, std::span<const std::byte> bytes,
@@ -139,6 +155,37 @@ TokenSource parse_npy(std::shared_ptr<const void> owner, std::span<const std::by
     throw Error(fmt::format("{} promises {} tokens of {} bytes but {} bytes follow its header", name,
                             header.count, width, tokens.size()));
   return {name, std::move(owner), tokens, width, descr[1] == 'i'};
+}
+
+NpyWriter::NpyWriter(const std::filesystem::path& path, std::string descr)
+    : path_(path), descr_(std::move(descr)), file_(path, O_WRONLY | O_CREAT | O_TRUNC) {
+  buffer_.reserve(kBuffer);
+}
+
+void NpyWriter::write(std::span<const std::byte> values) {
+  while (!values.empty()) {
+    const size_t part = std::min(values.size(), kBuffer - buffer_.size());
+    buffer_.insert(buffer_.end(), values.begin(), values.begin() + ptrdiff_t(part));
+    values = values.subspan(part);
+    if (buffer_.size() == kBuffer) flush();
+  }
+}
+
+void NpyWriter::flush() {
+  write_at(file_.get(), buffer_, int64_t(kRoom) + bytes_, path_);
+  bytes_ += int64_t(buffer_.size());
+  buffer_.clear();
+}
+
+void NpyWriter::close() {
+  flush();
+  const int64_t width = descr_.back() - '0';
+  std::string header =
+      fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({},), }}", descr_, bytes_ / width);
+  header.resize(kRoom - 11, ' ');
+  const std::string text = std::string("\x93NUMPY\x01\x00", 8) + char(kRoom - 10) + '\0' + header + '\n';
+  write_at(file_.get(), std::as_bytes(std::span(text)), 0, path_);
+  if (::fsync(file_.get()) != 0) fail_on("write", path_);
 }
 
 }  // namespace darope

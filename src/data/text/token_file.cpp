@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "data/text/jsonl.h"
+#include "data/text/npy.h"
 
 namespace darope {
 namespace {
@@ -62,8 +63,11 @@ std::optional<int64_t> vocabulary_beside(const std::filesystem::path& path) {
   if (!std::filesystem::exists(meta)) return std::nullopt;
   const Json json = parse_json(read_file(meta), meta.string());
   const bool sound = json.is_object() && json.contains("vocab_size") &&
-                     json["vocab_size"].is_number_integer() && json["vocab_size"] > 0;
-  if (!sound) throw Error(meta.string() + " should be an object with a positive integer vocab_size");
+                     json["vocab_size"].is_number_integer() && json["vocab_size"] > 0 &&
+                     json["vocab_size"] <= kMostIds;
+  if (!sound)
+    throw Error(
+        fmt::format("{} should be an object with a vocab_size from 1 to {}", meta.string(), kMostIds));
   return json["vocab_size"].get<int64_t>();
 }
 
@@ -140,8 +144,8 @@ int64_t TokenSource::largest_id() const {
   int64_t largest = 0;
   for (int64_t i = 0; i < size(); ++i) {
     const int64_t id = id_at(i);
-    if (id < 0 || id == INT64_MAX)
-      throw Error(fmt::format("{}: token {} has id {}, which is no id", name_, i, id));
+    if (id < 0 || id >= kMostIds)
+      throw Error(fmt::format("{}: token {} has id {}; ids go from 0 to {}", name_, i, id, kMostIds - 1));
     largest = std::max(largest, id);
   }
   return largest;

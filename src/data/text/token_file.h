@@ -15,6 +15,8 @@ namespace darope {
 // document without it.
 inline constexpr int64_t kEndOfDocument = 256, kByteVocabulary = 257;
 
+inline constexpr int64_t kMostIds = int64_t{1} << 32;  // of any vocabulary
+
 // Tokens of one file, wherever they lie: mapped from the disk, or decoded in memory.
 class TokenSource {
  public:
@@ -56,8 +58,6 @@ TokenSource open_tokens(const std::filesystem::path& path, std::optional<int64_t
 
 // The same from bytes that live in `owner`, with any vocabulary; `name` stands in the messages.
 TokenSource parse_bin(std::shared_ptr<const void> owner, std::span<const std::byte> bytes,
-                      const std::string& name);
-TokenSource parse_npy(std::shared_ptr<const void> owner, std::span<const std::byte> bytes,
                       const std::string& name);
 
 }  // namespace darope
