@@ -2,6 +2,8 @@
 .PHONY: run test build clean
 
 CMAKE := .venv/bin/cmake
+CONFIGURE := $(CMAKE) -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/.venv/bin/ninja \
+  -DDAROPE_PYTHON=$(CURDIR)/.venv/bin/python
 
 run: build
 	@./build/darope compare configs/quick/quickstart.yaml
@@ -20,13 +22,14 @@ build:
 	@$(MAKE) --no-print-directory link
 
 build/build.ninja: setup requirements/build.txt
-	@$(CMAKE) -B build -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/.venv/bin/ninja -DDAROPE_PYTHON=$(CURDIR)/.venv/bin/python .
+	@$(CONFIGURE) -B build .
 	@touch $@
 
 # .venv/bin/python -c 'import darope' finds the package where the build leaves it.
 .PHONY: link
 link:
-	@.venv/bin/python -c "import sysconfig; open(sysconfig.get_path('purelib') + '/darope.pth', 'w').write('$(CURDIR)/build/python\n')"
+	@echo $(CURDIR)/build/python \
+	  >$$(.venv/bin/python -c "import sysconfig; print(sysconfig.get_path('purelib'))")/darope.pth
 
 clean:
 	rm -rf build

@@ -1,4 +1,5 @@
-# CUDA kernels are built when an nvcc is at hand, in PATH or in the virtual environment; nothing else needs a toolkit.
+# CUDA kernels are built when an nvcc is at hand, in PATH or in the virtual environment; nothing else needs a
+# toolkit.
 get_filename_component(python_dir ${DAROPE_PYTHON} DIRECTORY)
 file(GLOB wheel_nvcc ${python_dir}/../lib/python3*/site-packages/nvidia/cu13/bin)
 find_program(DAROPE_NVCC nvcc HINTS ENV CUDA_HOME PATH_SUFFIXES bin PATHS ${wheel_nvcc} /usr/local/cuda/bin)
@@ -14,7 +15,8 @@ elseif(NOT DAROPE_NVCC)
 else()
   set(CMAKE_CUDA_COMPILER ${DAROPE_NVCC})
   if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
-    set(CMAKE_CUDA_ARCHITECTURES 80 90)      # machine code for these, and PTX that newer GPUs compile for themselves
+    # machine code for these, and PTX that newer GPUs compile for themselves
+    set(CMAKE_CUDA_ARCHITECTURES 80 90)
   endif()
   enable_language(CUDA)
   set(CMAKE_CUDA_STANDARD 20)

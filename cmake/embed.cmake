@@ -1,5 +1,6 @@
 # embed(TARGET NAMESPACE name=file ...): each file becomes `extern const std::string_view name` of the
-# namespace, declared in assets.h of the target's binary folder. Plain arrays of numbers: no limit on length, no escaping.
+# namespace, declared in assets.h of the target's binary folder. Plain arrays of numbers: no limit on length,
+# no escaping.
 function(embed target namespace)
   set(header ${CMAKE_CURRENT_BINARY_DIR}/generated/assets.h)
   set(declarations "")
@@ -15,7 +16,8 @@ function(embed target namespace)
     set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
     string(APPEND declarations "extern const std::string_view ${name};\n")
   endforeach()
-  file(CONFIGURE OUTPUT ${header} @ONLY
-    CONTENT "#pragma once\n#include <string_view>\n\nnamespace ${namespace} {\n\n${declarations}\n}  // namespace ${namespace}\n")
+  set(text "#pragma once\n#include <string_view>\n\n")
+  string(APPEND text "namespace ${namespace} {\n\n${declarations}\n}  // namespace ${namespace}\n")
+  file(CONFIGURE OUTPUT ${header} CONTENT "${text}" @ONLY)
   target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/generated)
 endfunction()

@@ -56,7 +56,7 @@ class Random {
   }
   int64_t between(int64_t first, int64_t last) {
     return first + int64_t(below(uint64_t(last - first) + 1));
-  }                                                              // both included
+  }  // both included
   double uniform() { return double(bits64() >> 11) * 0x1p-53; }  // [0, 1)
   double normal() {                                              // Box-Muller, the cosine half
     const double radius = std::sqrt(-2 * std::log(1 - uniform()));

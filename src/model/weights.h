@@ -15,8 +15,8 @@ class Weights {
 
   const std::vector<Tensor>& leaves() const {
     return leaves_;
-  }                // one for each weight of the plan, in the type it is computed with
-  void refresh();  // the copy from the originals
+  }  // one for each weight of the plan, in the type it is computed with
+  void refresh();                               // the copy from the originals
   const Tensor& copy() const { return copy_; }  // undefined where leaves are the originals
   const Tensor& flat() const { return flat_; }
   int64_t decayed() const { return decayed_; }        // so many elements of flat() from its front

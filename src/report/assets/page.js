@@ -39,7 +39,8 @@
     label: data.encodings[index],
     encoding: index,
     borderColor: colour(`--s${index % 8}`),
-    backgroundColor: markers[index % 8] === 'circle' && index % 8 === 7 ? colour('--paper') : colour(`--s${index % 8}`),
+    backgroundColor: markers[index % 8] === 'circle' && index % 8 === 7
+      ? colour('--paper') : colour(`--s${index % 8}`),
     borderWidth: index === data.reference ? 3 : 1.7,
     borderDash: dashes[index % dashes.length],
     pointStyle: markers[index % 8],
@@ -57,19 +58,24 @@
   });
   const make = {
     lengths(canvas, chart) {
-      const sets = chart.series.map((own, index) => ({ ...series(index), clip: false, data: own.mean, pointRadius: 4.5, pointHoverRadius: 6 }));
+      const sets = chart.series.map((own, index) => ({
+        ...series(index), clip: false, data: own.mean, pointRadius: 4.5, pointHoverRadius: 6 }));
       if (chart.chance !== null)
-        sets.push({ label: 'chance', data: chart.x.map(() => chart.chance), borderColor: colour('--soft'), borderWidth: 1, pointRadius: 0, pointHitRadius: 0 });
+        sets.push({ label: 'chance', data: chart.x.map(() => chart.chance), borderColor: colour('--soft'),
+          borderWidth: 1, pointRadius: 0, pointHitRadius: 0 });
       const settings = options('test length', chart.accuracy ? 'accuracy, %' : 'loss, nats');
       if (chart.accuracy) Object.assign(settings.scales.y, { min: 0, max: 100 });
       settings.plugins.tooltip.callbacks = {
         label: item => {
           const own = chart.series[item.dataset.encoding];
           const width = own?.width[item.dataIndex], spread = own?.spread[item.dataIndex];
-          return `${item.dataset.label}: ${item.formattedValue}` + (width == null ? '' : ` ± ${width.toFixed(1)}`) + (spread == null ? '' : `, seeds' SD ${spread.toFixed(1)}`);
+          return `${item.dataset.label}: ${item.formattedValue}`
+            + (width == null ? '' : ` ± ${width.toFixed(1)}`)
+            + (spread == null ? '' : `, seeds' SD ${spread.toFixed(1)}`);
         },
       };
-      return new Chart(canvas, { type: 'line', data: { labels: chart.x, datasets: sets }, options: settings });
+      const data = { labels: chart.x, datasets: sets };
+      return new Chart(canvas, { type: 'line', data, options: settings });
     },
     curves(canvas, chart) {
       const sets = chart.series.map((own, index) => ({
@@ -94,7 +100,8 @@
 
   // ---- what is shown
   function showEncodings() {
-    all('[data-e]').forEach(element => element.classList.toggle('off', hidden.has(Number(element.dataset.e))));
+    all('[data-e]').forEach(
+      element => element.classList.toggle('off', hidden.has(Number(element.dataset.e))));
     charts.forEach(chart => {
       chart.data.datasets.forEach((set, i) => chart.setDatasetVisibility(i, !hidden.has(set.encoding)));
       chart.update();
@@ -102,7 +109,8 @@
   }
   function showLength(length) {
     all('[data-x]').forEach(element => element.classList.toggle('off', element.dataset.x !== length));
-    all('[data-length]').forEach(button => button.setAttribute('aria-pressed', button.dataset.length === length));
+    all('[data-length]').forEach(
+      button => button.setAttribute('aria-pressed', button.dataset.length === length));
   }
   all('[data-toggle]').forEach(button => button.addEventListener('click', () => {
     const encoding = Number(button.dataset.toggle);
@@ -110,7 +118,8 @@
     button.setAttribute('aria-pressed', !hidden.has(encoding));
     showEncodings();
   }));
-  all('[data-length]').forEach(button => button.addEventListener('click', () => showLength(button.dataset.length)));
+  all('[data-length]').forEach(
+    button => button.addEventListener('click', () => showLength(button.dataset.length)));
   if (document.querySelector('[data-length]')) showLength('0');
 
   // Paper is white whatever the screen is.

@@ -1,0 +1,56 @@
+"""Every file as the formatters write it, no complaint of the linter, no line over 110 columns where no
+formatter looks. Says what to run; changes nothing.
+"""
+
+import pathlib
+import shutil
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+COLUMNS = 110
+C_LIKE = (".cpp", ".h", ".cu")
+BY_HAND = (".cmake", ".js", ".css", "CMakeLists.txt", "Makefile", "setup", "/run", "/fresh")
+
+
+def program(name):
+    """From this Python's environment, or one that it takes packages from; else from PATH."""
+    for folder in map(pathlib.Path, [sys.prefix, *(f"{path}/../../.." for path in sys.path)]):
+        if (folder / "bin" / name).exists():
+            return folder / "bin" / name
+    return shutil.which(name) or sys.exit(f"format: {name} is missing: ./setup test installs it")
+
+
+def tracked():
+    """The files of the project; in a folder that is no clone, all that are not built or hidden."""
+    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True)
+    if listed.returncode == 0:
+        names = listed.stdout.decode().splitlines()
+    else:
+        names = [str(file.relative_to(ROOT)) for file in ROOT.rglob("*") if file.is_file()]
+        names = [name for name in names if not name.startswith((".venv/", "build/"))]
+    return [name for name in names if (ROOT / name).is_file() and not name.startswith("docs/results/")]
+
+
+def run(*command):
+    return subprocess.run(list(map(str, command)), cwd=ROOT).returncode == 0
+
+
+def main():
+    files = tracked()
+    sound = run(program("clang-format"), "--dry-run", "-Werror", *(f for f in files if f.endswith(C_LIKE)))
+    ruff = program("ruff")
+    sound &= run(ruff, "format", "--no-cache", "--check", ".")
+    sound &= run(ruff, "check", "--no-cache", ".")
+    for name in (f for f in files if f.endswith(BY_HAND)):
+        for number, line in enumerate((ROOT / name).read_text().splitlines(), 1):
+            if len(line) > COLUMNS:
+                print(f"{name}:{number}: {len(line)} columns; {COLUMNS} are the most")
+                sound = False
+    if not sound:
+        print("format: .venv/bin/clang-format -i FILE and .venv/bin/ruff format write a file as it should be")
+    return 0 if sound else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
