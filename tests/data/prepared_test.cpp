@@ -30,7 +30,7 @@ Manifest make(const fs::path& out) {
   preparation.set_vocabulary(90);
   preparation.source("a.json", "text");
   for (const char* item : {"a", "b"})
-    for (const uint16_t first : {3, 4})
+    for (const int first : {3, 4})
       preparation.add(Split::train, item, counting(uint16_t(first + item[0]), 100));
   preparation.add(Split::validation, "c", counting(50, 7));
   preparation.skip("x.json", BadInput("it ends early", 12));
