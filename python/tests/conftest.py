@@ -1,4 +1,4 @@
-"""What the tests share: devices at hand, the published vectors, small inputs."""
+"""What the tests share: devices at hand, the reference vectors, small inputs."""
 
 import json
 from pathlib import Path
@@ -28,11 +28,7 @@ def pytest_configure(config):
 
 @pytest.fixture(scope="session")
 def vectors():
-    for shared in (ROOT.parent / "shared", ROOT / "shared"):
-        path = shared / "spec" / "encoding_vectors.json"
-        if path.exists():
-            return json.loads(path.read_text())
-    pytest.skip("the reference vectors, shared/spec/encoding_vectors.json beside the project, are not here")
+    return json.loads((ROOT / "tests" / "vectors" / "encodings.json").read_text())
 
 
 @pytest.fixture(params=DEVICES)

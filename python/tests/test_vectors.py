@@ -1,10 +1,13 @@
-"""All published cases, values and gradients, to 1e-9 in float64."""
+"""Every case of tests/vectors, values and gradients, to 1e-9 in float64."""
 
 import re
+import subprocess
+import sys
 
 import darope
 import pytest
 import torch
+from conftest import ROOT
 
 TOLERANCE = 1e-9
 ROTARY_CASES = [
@@ -139,7 +142,7 @@ def test_learned(vectors, given, device, name):
 
 def test_forced_split(vectors, given, device):
     sizes, (q, k, v), x, positions = given
-    case = vectors["cases"]["darope_base20_16slow_style_override"]
+    case = vectors["cases"]["darope_base20_forced_split"]
     module = learned_module(case, sizes, device, slow_bands=case["n_slow"])
     q_rot, k_rot = module(q, k, x, positions)
     close(heads_first(q_rot), case["q_rot"], "q")
@@ -185,13 +188,19 @@ def test_every_case_is_tested(vectors):
         *LEARNED_CASES,
         "rope_base10000_rotate_half",
         "nope",
-        "darope_base20_16slow_style_override",
+        "darope_base20_forced_split",
         "pope_base10000_delta0",
         "pope_base10000",
         "cope_listing",
         "cope_scaled",
     }
     assert tested == set(vectors["cases"])
+
+
+def test_the_vectors_are_what_their_definitions_make():
+    maker = ROOT / "tests" / "vectors" / "make.py"
+    done = subprocess.run([sys.executable, maker, "--check"], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_coordinate_at_the_edges(vectors):
