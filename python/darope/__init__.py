@@ -1,9 +1,8 @@
-"""Positional encodings for Transformers: RoPE, NoPE, HoPE, YaRN, CoPE, PoPE and DaRoPE behind one interface.
+"""Positional encodings for Transformers, from NoPE and RoPE to ALiBi, CoPE and DaRoPE, behind one interface.
 
 encoding = darope.create("darope", d_model=512, heads=8, head_dim=64, train_length=2048)
-q, k = encoding(q, k, x)                # rotary ones, before anyone's attention; q, k are [B, T, H, d], x is
-[B, T, D]
-out = encoding.attend(q, k, v, x)       # any of them, attention included
+q, k = encoding(q, k, x)           # rotary ones, before anyone's attention; q, k [B, T, H, d], x [B, T, D]
+out = encoding.attend(q, k, v, x)  # any of them, attention included
 """
 
 from ._library import LIBRARY

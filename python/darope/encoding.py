@@ -1,9 +1,8 @@
-"""The encodings as torch modules. What they compute is defined in C++; this file holds their parameters
-and their cache.
-"""
+"""The encodings as torch modules: their parameters and their cache. What they compute is defined in C++."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 
 import torch
@@ -11,33 +10,10 @@ from torch import Tensor, nn
 
 __all__ = ["Cache", "Encoding", "create", "encodings"]
 
-_COLUMNS = (
-    "name",
-    "summary",
-    "slow_bands",
-    "data_aware",
-    "ktokens_per_second",
-    "learns",
-    "flash_attention",
-    "cache",
-    "rotary",
-    "grouped_heads",
-    "trained",
-)
-_YES_NO = ("rotary", "grouped_heads", "trained")
-
 
 def encodings() -> list[dict[str, object]]:
-    """One row per encoding, as `darope encodings --json` prints them; ktokens_per_second is the paper's,
-    None where it gives none.
-    """
-    rows = []
-    for cells in torch.ops.darope.encodings():
-        row: dict[str, object] = dict(zip(_COLUMNS, cells))
-        row.update({column: row[column] == "yes" for column in _YES_NO})
-        row["ktokens_per_second"] = float(str(row["ktokens_per_second"])) or None
-        rows.append(row)
-    return rows
+    """One row per encoding, as `darope encodings --json` prints them."""
+    return json.loads(torch.ops.darope.encodings())
 
 
 def create(
@@ -55,12 +31,10 @@ def create(
     """The encoding of one attention layer.
 
     name: one of encodings(), "rope-10k" or "rope-500k"; options may follow, "yarn:factor=4,ramp=paper".
-    d_model, heads, head_dim, kv_heads: D, H, d of the layer, and its key heads if fewer (grouped-query
-    attention).
+    d_model, heads, head_dim, kv_heads: D, H, d of the layer, and its key heads if fewer (grouped queries).
     train_length: L of the paper, the context the model trains on: a constant, never the current length.
     base: rotary base, 500000 by default (PoPE 10000).
-    layout: "interleaved" (a band is channels 2j, 2j+1) or "half" (channels j, j + d/2, as in Hugging Face
-    models).
+    layout: "interleaved" (a band is channels 2j, 2j+1) or "half" (channels j, j + d/2, as Hugging Face).
     """
     if not isinstance(name, str):
         raise TypeError(f"name must be a string such as 'darope'; got {type(name).__name__}")
@@ -105,6 +79,18 @@ def _check_tensor(argument: str, value: object) -> None:
         raise TypeError(f"{argument} must be a tensor; got {type(value).__name__}")
 
 
+def _check_documents(documents: object, q: Tensor) -> None:
+    _check_tensor("documents", documents)
+    if documents.is_floating_point() or documents.dtype == torch.bool:
+        raise TypeError(f"documents must be whole numbers; got dtype {documents.dtype}")
+    if documents.shape != q.shape[:2]:
+        raise ValueError(f"documents must be [B, T] = {list(q.shape[:2])}; got {list(documents.shape)}")
+    if documents.device != q.device:
+        raise ValueError(
+            f"documents and q must be on one device; got device {documents.device} and {q.device}"
+        )
+
+
 @dataclass
 class Cache:
     """Encoded keys and values of the tokens seen so far. For inference: no gradient flows through it."""
@@ -116,11 +102,11 @@ class Cache:
     length: int = 0
     k: Tensor | None = None  # [batch, capacity, Hk, d] (2d for PoPE), allocated at the first append
     v: Tensor | None = None  # [batch, capacity, Hk, d]
+    positions: Tensor | None = None  # [batch, capacity] where some were given; None: one after another
+    documents: Tensor | None = None  # [batch, capacity]; None: there is one
 
     def append(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-        """Adds T tokens and returns the keys and values of all tokens so far. What does not fit leaves the
-        cache as it was.
-        """
+        """Adds T tokens and returns keys and values of all so far. What does not fit changes nothing."""
         if k.shape[0] != self.batch:
             raise ValueError(f"the cache holds a batch of {self.batch}; got {k.shape[0]}")
         tokens = k.shape[1]
@@ -146,28 +132,46 @@ class Cache:
             self.v = v.new_empty(self.batch, self.capacity, *v.shape[2:])
         if k.shape[2:] != self.k.shape[2:]:
             raise ValueError(
-                f"the cache holds keys of [heads, width] {list(self.k.shape[2:])}, so it is another layer's; "
-                f"got {list(k.shape[2:])}"
+                f"the cache holds keys of [heads, width] {list(self.k.shape[2:])}, "
+                f"so it is another layer's; got {list(k.shape[2:])}"
             )
         self.k[:, self.length : end] = k.detach()
         self.v[:, self.length : end] = v.detach()
         self.length = end
         return self.k[:, :end], self.v[:, :end]
 
+    def place(
+        self, start: int, positions: Tensor | None, documents: Tensor | None
+    ) -> tuple[Tensor | None, Tensor | None]:
+        """Positions and documents of all tokens so far, those given being of the tokens from `start` on."""
+        if start and (documents is None) != (self.documents is None):
+            raise ValueError("documents must come with every call on a cache, or with none")
+        new = slice(start, self.length)
+        if positions is not None and self.positions is None:
+            self.positions = self._default_positions().repeat(self.batch, 1)
+        if self.positions is not None:
+            self.positions[:, new] = self._default_positions()[new] if positions is None else positions
+        if start == 0:
+            self.documents = None if documents is None else documents.new_zeros(self.batch, self.capacity)
+        if documents is not None:
+            self.documents[:, new] = documents
+        return tuple(
+            None if kept is None else kept[:, : self.length] for kept in (self.positions, self.documents)
+        )
+
+    def _default_positions(self) -> Tensor:
+        return torch.arange(self.capacity, dtype=torch.float64, device=self.k.device)
+
 
 class Encoding(nn.Module):
-    """A positional encoding of one attention layer; make it with `create`. Its parameters carry the
-    paper's names.
-    """
+    """A positional encoding of one attention layer, made by `create`. Parameters carry the papers' names."""
 
     def __init__(self, name: str, shape: list[int], half: bool) -> None:
         super().__init__()
         self.name, self.shape, self._half = name, shape, half
-        names, shapes, starts = torch.ops.darope.parameters(name, shape, half)
-        self._names: list[str] = list(names)
-        self._starts: list[list[float]] = [list(start) for start in starts]
-        for parameter, size in zip(names, shapes):
-            self.register_parameter(parameter, nn.Parameter(torch.empty(list(size))))
+        self._learned: list[dict] = json.loads(torch.ops.darope.parameters(name, shape, half))
+        for row in self._learned:
+            self.register_parameter(row["name"], nn.Parameter(torch.empty(row["shape"])))
         self.reset_parameters()
         plain = name.partition(":")[0]
         self._rotary = all(row["rotary"] for row in encodings() if row["name"] == plain)
@@ -175,29 +179,27 @@ class Encoding(nn.Module):
     @torch.no_grad()
     def reset_parameters(self) -> None:
         """The initial values the paper gives, drawn from torch's generator."""
-        for parameter, (kind, a, b, *_) in zip(self._parameters_in_order(), self._starts):
-            if kind == 0:
-                parameter.fill_(a)
-            elif kind == 1:
-                parameter.normal_(a, b)
+        for parameter, row in zip(self._parameters_in_order(), self._learned):
+            if row["init"] == "constant":
+                parameter.fill_(row["a"])
+            elif row["init"] == "normal":
+                parameter.normal_(row["a"], row["b"])
             else:
-                parameter.uniform_(a, b)
+                parameter.uniform_(row["a"], row["b"])
+        self.project_parameters()
 
     @torch.no_grad()
     def project_parameters(self) -> None:
-        """Back into their bounds, after an optimizer step: PoPE's delta lives in [-2 pi, 0]. The others
-        have none.
-        """
-        for parameter, (_, _, _, bounded, low, high) in zip(self._parameters_in_order(), self._starts):
-            if bounded:
-                parameter.clamp_(low, high)
+        """Back into their bounds, after an optimizer step: PoPE's delta lives in [-2 pi, 0]."""
+        for parameter, row in zip(self._parameters_in_order(), self._learned):
+            if row["low"] is not None or row["high"] is not None:
+                parameter.clamp_(row["low"], row["high"])
 
     def forward(
         self, q: Tensor, k: Tensor, x: Tensor | None = None, positions: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
         """Encoded q and k, for anyone's attention. q [B, T, H, d], k [B, T, Hk, d], x [B, T, D] the layer's
-        normed input,
-        positions [T] or [B, T] (default 0 .. T-1)."""
+        normed input, positions [T] or [B, T] (default 0 .. T-1)."""
         if not self._rotary:
             raise TypeError(
                 f"{self.name} changes the attention itself, not only q and k; call attend(q, k, v, x)"
@@ -212,22 +214,29 @@ class Encoding(nn.Module):
         x: Tensor | None = None,
         positions: Tensor | None = None,
         causal: bool = True,
+        documents: Tensor | None = None,
         cache: Cache | None = None,
     ) -> Tensor:
-        """Attention with this encoding: [B, T, H, d]. With a cache, the T tokens follow those in it, and
-        positions go on from there.
+        """Attention with this encoding: [B, T, H, d].
+
+        documents: [B, T] whole numbers; neighbours with one number are a document, and see no other.
+        Positions are as given, so pass them too where each document is to begin at 0.
+        cache: the T tokens follow those in it, and positions go on from there.
         """
         _check_tensor("v", v)
         if not isinstance(causal, bool):
             raise TypeError(f"causal must be True or False; got {causal!r}")
         if cache is not None and not isinstance(cache, Cache):
             raise TypeError(f"cache must come from new_cache(batch, length); got {type(cache).__name__}")
+        if documents is not None:
+            _check_documents(documents, q)
         seen = cache.length if cache is not None else 0
         q, k = self._encode(q, k, x, positions, seen)
         if cache is None:
-            return self._attend(q, k, v, causal)
+            return self._attend(q, k, v, positions, documents, causal)
         try:
-            return self._attend(q, *cache.append(k, v), causal)
+            keys_and_values = cache.append(k, v)
+            return self._attend(q, *keys_and_values, *cache.place(seen, positions, documents), causal)
         except Exception:
             cache.length = seen  # a refused call leaves the cache as it was
             raise
@@ -242,9 +251,7 @@ class Encoding(nn.Module):
         return Cache(batch, length, kv_heads, head_dim)
 
     def coordinate(self, x: Tensor, positions: Tensor | None = None) -> Tensor:
-        """DaRoPE's coordinate of every token in [0, L]: [B, T, Hk], or [B, T, Hk, slow bands] for
-        darope-per-band.
-        """
+        """DaRoPE's coordinate of tokens in [0, L]: [B, T, Hk], or [B, T, Hk, slow] for darope-per-band."""
         _check_tensor("x", x)
         if not x.is_floating_point():
             raise TypeError(f"x must be floating point; got dtype {x.dtype}")
@@ -285,9 +292,26 @@ class Encoding(nn.Module):
             self._default_positions(positions, q, start),
         )
 
-    def _attend(self, q: Tensor, k: Tensor, v: Tensor, causal: bool) -> Tensor:
+    def _attend(
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        positions: Tensor | None,
+        documents: Tensor | None,
+        causal: bool,
+    ) -> Tensor:
         return torch.ops.darope.attend(
-            self.name, self.shape, self._half, self._parameters_in_order(), q, k, v, causal
+            self.name,
+            self.shape,
+            self._half,
+            self._parameters_in_order(),
+            q,
+            k,
+            v,
+            positions,
+            documents,
+            causal,
         )
 
     def _default_positions(self, positions: Tensor | None, like: Tensor, start: int) -> Tensor:
@@ -298,4 +322,4 @@ class Encoding(nn.Module):
         return torch.arange(start, start + tokens, dtype=torch.float64, device=like.device)
 
     def _parameters_in_order(self) -> list[Tensor]:
-        return [getattr(self, name) for name in self._names]
+        return [getattr(self, row["name"]) for row in self._learned]

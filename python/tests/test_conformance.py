@@ -106,6 +106,81 @@ def test_positions_by_row_and_by_batch(name, device):
         assert torch.equal(default, module.attend(q, k, v, x, positions.to(device)))
 
 
+DOCUMENTS = [[5, 5, 5, 5, 2, 2, 2, 5, 5, 9, 9, 9], [0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0]]  # ids come back
+
+
+def packed(device):
+    """Documents [2, 12], and positions that begin at 0 with each of them."""
+    starts = [
+        max(j for j in range(i + 1) if j == 0 or row[j] != row[j - 1]) for row in DOCUMENTS for i in range(12)
+    ]
+    positions = torch.arange(12).repeat(2) - torch.tensor(starts)
+    return torch.tensor(DOCUMENTS, device=device), positions.view(2, 12).to(device)
+
+
+def one_by_one(module, q, k, v, x):
+    """Every document of DOCUMENTS alone, one behind the other."""
+    rows = []
+    for row, ids in enumerate(DOCUMENTS):
+        edges = [0, *(i for i in range(1, 12) if ids[i] != ids[i - 1]), 12]
+        parts = [slice(a, b) for a, b in zip(edges, edges[1:])]
+        rows.append(
+            torch.cat([module.attend(*(t[row : row + 1, part] for t in (q, k, v, x))) for part in parts], 1)
+        )
+    return torch.cat(rows)
+
+
+@pytest.mark.parametrize("kv_heads", [4, 2])
+@pytest.mark.parametrize("name", NAMES)
+def test_packed_documents_are_the_documents_alone(name, kv_heads, device):
+    """With all gradients: nothing reaches from one document into another."""
+    if kv_heads < 4 and name not in GROUPED:
+        pytest.skip("needs as many key as query heads")
+    module = make(name, device=device, heads=4, kv_heads=kv_heads)
+    q, k, v, x = inputs(tokens=12, heads=4, kv_heads=kv_heads, device=device, grad=True)
+    documents, positions = packed(device)
+    together = module.attend(q, k, v, x, positions, documents=documents)
+    alone = one_by_one(module, q, k, v, x)
+    assert (together - alone).abs().max() < 1e-12
+    leaves, upstream = [q, k, v, *module.parameters()], torch.randn_like(together)
+    for a, b in zip(
+        torch.autograd.grad(together, leaves, upstream), torch.autograd.grad(alone, leaves, upstream)
+    ):
+        assert (a - b).abs().max() < 1e-11
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("name", NAMES)
+def test_packed_documents_in_low_precision(name, dtype, device):
+    q, k, v, x = inputs(tokens=12, device=device)
+    documents, positions = packed(device)
+    exact = make(name, device=device).attend(q, k, v, x, positions, documents=documents)
+    low = make(name, dtype, device).attend(
+        *(t.to(dtype) for t in (q, k, v, x)), positions, documents=documents
+    )
+    assert (low.double() - exact).abs().max() < (2e-5 if dtype == torch.float32 else 6e-2)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_cache_keeps_positions_and_documents(name, device):
+    module = make(name, device=device)
+    q, k, v, x = inputs(tokens=12, device=device)
+    documents, positions = packed(device)
+    for given in (dict(positions=positions), dict(positions=positions, documents=documents)):
+        whole = module.attend(q, k, v, x, **given)
+        for size in (1, 5):
+            cache = module.new_cache(2, 12)
+            parts = [
+                module.attend(
+                    *(t[:, i : i + size] for t in (q, k, v, x)),
+                    **{name: t[:, i : i + size] for name, t in given.items()},
+                    cache=cache,
+                )
+                for i in range(0, 12, size)
+            ]
+            assert (torch.cat(parts, 1) - whole).abs().max() < 1e-12
+
+
 @pytest.mark.parametrize("shape", [(2, 1), (1, 13), (0, 5), (3, 0)], ids=str)
 @pytest.mark.parametrize("name", NAMES)
 def test_awkward_shapes(name, shape, device):
@@ -114,6 +189,8 @@ def test_awkward_shapes(name, shape, device):
     q, k, v, x = inputs(batch, tokens, device=device, grad=True)
     out = module.attend(q, k, v, x)
     assert out.shape == (batch, tokens, 2, 8)
+    documents = torch.zeros(batch, tokens, dtype=torch.long, device=device)
+    assert (out - module.attend(q, k, v, x, documents=documents)).abs().sum() < 1e-10
     out.sum().backward()
     assert q.grad is not None and torch.isfinite(q.grad).all()
 
@@ -168,7 +245,8 @@ def test_fewer_key_heads(name, device):
     full = make(name, device=device, heads=4, d_model=16)
     with torch.no_grad():
         for target, source in zip(full.parameters(), module.parameters()):
-            target.copy_(source.repeat_interleave(2, 0))
+            alike = target.shape == source.shape  # a bias belongs to query heads
+            target.copy_(source if alike else source.repeat_interleave(2, 0))
     expected = full.attend(q, k.repeat_interleave(2, 2), v.repeat_interleave(2, 2), x)
     assert (out - expected).abs().max() < 1e-12
 
@@ -222,7 +300,9 @@ def test_compiles_whole(name, device):
     compiled = torch.compile(attend, fullgraph=True, backend="aot_eager")
     for tokens in (5, 9, 12):  # the second length makes shapes symbolic
         q, k, v, x = inputs(tokens=tokens, device=device, grad=True)
-        eager, got = attend(q, k, v, x), compiled(q, k, v, x)
+        documents = torch.arange(tokens, device=device).expand(2, -1) // 4
+        more = (None, True, documents) if tokens == 12 else ()
+        eager, got = attend(q, k, v, x, *more), compiled(q, k, v, x, *more)
         assert (eager - got).abs().max() < 1e-12
         gradient = torch.ones_like(eager)
         leaves = [q, k, v, *attend.parameters()]
@@ -240,7 +320,7 @@ def test_state_round_trip_and_initial_values(name):
     twin.load_state_dict(module.state_dict())
     q, k, v, x = inputs(dtype=torch.float32)
     assert torch.equal(module.attend(q, k, v, x), twin.attend(q, k, v, x))
-    start = {"alpha": 0.5, "a": 0.5, "u": 0.0, "delta": 0.0, "embedding": 0.0}
+    start = {"alpha": 0.5, "a": 0.5, "u": 0.0, "delta": 0.0, "embedding": 0.0, "c": 0.1, "threshold": 1.0}
     for parameter_name, parameter in module.named_parameters():
         if parameter_name in start:
             assert (parameter == start[parameter_name]).all()
@@ -274,6 +354,11 @@ def test_parameter_shapes():
     assert shapes["darope-dynamic"] == {"w": (2, 12), "u": (2, 12), "a": (2,)}
     assert tuple(darope.create("pope", **SIZES).delta.shape) == (2, 8)
     assert tuple(darope.create("cope", **SIZES, npos_max=7).embedding.shape) == (7, 8)
+    assert tuple(darope.create("t5", **SIZES).table.shape) == (32, 2)
+    assert tuple(darope.create("kerple", **SIZES).r1.shape) == (2,)
+    assert tuple(darope.create("fire", **SIZES).w2.shape) == (2, 32)
+    table = darope.create("t5", d_model=64, heads=64, head_dim=8, train_length=16).table
+    assert table.std().item() == pytest.approx(1 / 8, rel=0.05)
     delta = darope.create(
         "pope", d_model=64, heads=64, head_dim=64, train_length=16, delta_init="uniform"
     ).delta

@@ -108,6 +108,64 @@ def test_large_logits_and_a_common_gradient(size, dtype, device):
         ).abs().max() + 1e-12 * scale + 4 * torch.finfo(dtype).eps * scale, what
 
 
+def counts_of_a_scan(gates):
+    """Sums of [rows, 32] gates from each to the last, as 32 lanes that double their reach form them."""
+    sums = gates.clone()
+    for offset in (1, 2, 4, 8, 16):
+        sums[:, : 32 - offset] += sums[:, offset:].clone()
+    return sums
+
+
+def test_places_that_rise_again_count_once(device):
+    """Where counts are whole numbers but for a rounding, they may rise from one key to the one before it that counts nothing: a place
+    then comes back two keys on, and what the first key of it gives must not be added twice."""
+    generator = torch.Generator().manual_seed(2)
+    shape = (20000, 32)
+    full = 36 + torch.rand(shape, generator=generator, dtype=torch.float64)  # gates next to 1
+    content = torch.where(torch.rand(shape, generator=generator) < 0.5, -38.0, full)  # and next to 0
+    content[:, 10] = (
+        34.5  # a key that counts half, one that counts nothing, and the whole numbers behind them
+    )
+    content[:, 8], content[:, 9] = 0.0, -38.0
+    place = counts_of_a_scan(content.sigmoid()).floor()
+    again = (place[:, 8] == place[:, 10]) & (place[:, 9] < place[:, 10])
+    content = content[again]
+    assert len(content) > 200
+    q = torch.tensor([1.0, 0.0], dtype=torch.float64).expand(len(content), 1, 1, 2)
+    k = torch.stack([content, torch.zeros_like(content)], -1)[:, :, None]
+    embedding = torch.randn(40, 2, generator=generator, dtype=torch.float64)
+    grad = torch.randn(len(content), 1, 1, 32, generator=generator, dtype=torch.float64)
+    grad[..., 8] = 1e12  # the others outweigh its key by e^37 in the softmax
+    given = [t.contiguous().to(device) for t in (q, k, embedding, grad)]
+    got, expected = (
+        values_and_grads(lambda *a: function(*a), *given, torch.float64)[3]
+        for function in (lambda *a: weights(*a, 1.0, 1.0)[0], lambda *a: plain_weights(*a, 1.0, 1.0))
+    )
+    assert (got - expected).abs().max() <= 1e-9 * expected.abs().max()
+
+
+def test_queries_see_from_their_first_key_on(device):
+    """As if what lies before it were not there; a first key out of reach is the nearest that is."""
+    q, k, embedding, grad = case(9, 12, 5, torch.float64, device)
+    first = torch.tensor([[0, 0, 3, 3, 3, 7, 7, 7, 11], [-5, 4, 4, 4, 0, 8, 9, 50, 11]], device=device)
+    got = values_and_grads(lambda *a: weights(*a, 0.25, 0.5, first)[0], q, k, embedding, grad, torch.float64)
+
+    def row_by_row(q, k, embedding):
+        out = q.new_zeros(2, 3, 9, 12)
+        for b in range(2):
+            for i in range(9):
+                own = 3 + i
+                begin = min(max(int(first[b, i]), 0), own)
+                seen = k[b : b + 1, begin : own + 1]
+                out[b, :, i, begin : own + 1] = plain_weights(
+                    q[b : b + 1, i : i + 1], seen, embedding, 0.25, 0.5
+                )[0, :, 0]
+        return out
+
+    for a, b, what in zip(got, values_and_grads(row_by_row, q, k, embedding, grad, torch.float64), ARGUMENTS):
+        assert (a - b).abs().max() < 1e-12, what
+
+
 def test_logits_far_below_zero_have_finite_gradients(device):
     q, k, embedding = torch.full((1, 3, 1, 4), 30.0), torch.full((1, 3, 1, 4), -30.0), torch.ones(3, 4)
     for dtype in (torch.float32, torch.float64):

@@ -121,6 +121,23 @@ def test_learned_is_as_exact_as_plain(shape, fast, dtype, half, device):
         within_twice(got, low, exact, what)
 
 
+@pytest.mark.parametrize("half", [False, True], ids=["interleaved", "half"])
+@pytest.mark.parametrize("heads, kv_heads", [(0, 2), (3, 0), (0, 0)])
+def test_rotate_without_heads_on_one_side(heads, kv_heads, half, device):
+    """The other side is turned all the same, forward and back."""
+    full, _, _, _ = inputs(tokens=7, heads=3, head_dim=64, device=device)
+    positions = torch.arange(7, dtype=torch.float64, device=device)
+    q, k = full[:, :, :heads].clone().requires_grad_(), full[:, :, :kv_heads].clone().requires_grad_()
+    for side in (q, k):
+        poison(side.shape, torch.float64, device)
+    turned = rotate(q, k, positions, THETA, 1.1, half)
+    expected = plain_rotate(q, k, positions, THETA, 1.1, half)
+    upstream = [torch.randn_like(t) for t in turned]
+    grads, exact = (torch.autograd.grad(out, (q, k), upstream) for out in (turned, expected))
+    for got, want in zip((*turned, *grads), (*expected, *exact)):
+        assert got.shape == want.shape and torch.allclose(got, want, rtol=0, atol=1e-13)
+
+
 def test_saturated_coordinates_have_no_nan(device):
     q, k, _, x = inputs(device=device, dtype=torch.float32, grad=True)
     w = torch.full((2, 16), 40.0, device=device, requires_grad=True)

@@ -1,6 +1,4 @@
-"""A new encoding is one file and one line: tests/outside adds one to a copy of the registry, and the suite
-tests it for being listed.
-"""
+"""A new encoding is one file and one line: tests/outside adds two, and the suite tests what is listed."""
 
 import difflib
 import json
@@ -10,11 +8,13 @@ import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
+import pytest
 import test_conformance
-from conftest import NAMES, ROOT
+from conftest import NAMES, ROOT, ROTARY
 
 BUILD = Path(os.environ.get("DAROPE_BUILD", ROOT / "build"))
-NEW = "rope-gain"
+NEW = ["rope-gain", "linear-bias"]
+LINES = ["    spec_of<class RoPEGain>(),", "    spec_of<class LinearBias>(),"]
 
 
 def run(*arguments):
@@ -25,33 +25,36 @@ def run(*arguments):
     )
 
 
-def test_the_registry_grew_by_one_line():
+def test_the_registry_grew_by_one_line_each():
     before, after = (
         (folder / "registry.cpp").read_text().splitlines()
         for folder in (ROOT / "src" / "encodings", BUILD / "outside")
     )
     changes = [line for line in difflib.ndiff(before, after) if not line.startswith("  ")]
-    assert changes == ["+     spec_of<class RoPEGain>(),"]
+    assert changes == [f"+ {line}" for line in LINES]
 
 
-def test_contributing_shows_the_same_encoding():
+def test_contributing_shows_the_same_encodings():
     guide = (ROOT / "CONTRIBUTING.md").read_text()
-    assert (ROOT / "tests" / "outside" / "rope_gain.cpp").read_text() in guide
-    assert "    spec_of<class RoPEGain>(),\n" in guide
+    for name in ("rope_gain.cpp", "linear_bias.cpp"):
+        assert (ROOT / "tests" / "outside" / name).read_text() in guide
+    assert "\n".join(LINES) in guide
 
 
-def test_the_new_encoding_is_listed_with_its_parameter_and_option():
-    code = f"""
+def test_the_new_encodings_are_listed_with_their_parameters_and_options():
+    code = """
 import darope, json
-module = darope.create("{NEW}:start=3", d_model=8, heads=4, kv_heads=2, head_dim=8, train_length=16)
-print(json.dumps([[row["name"] for row in darope.encodings()], module.gain.tolist()]))"""
+sizes = dict(d_model=8, heads=4, kv_heads=2, head_dim=8, train_length=16)
+gain, bias = darope.create("rope-gain:start=3", **sizes), darope.create("linear-bias", **sizes)
+print(json.dumps([[row["name"] for row in darope.encodings()], gain.gain.tolist(), len(bias.slope)]))"""
     result = run("-c", code)
     assert result.returncode == 0, result.stderr
-    assert json.loads(result.stdout) == [[*NAMES, NEW], [3.0, 3.0]]
+    assert json.loads(result.stdout) == [[*NAMES, *NEW], [3.0, 3.0], 4]
 
 
-def test_the_conformance_suite_tests_it(tmp_path):
-    """Every test that runs over the registry runs over the new one as well, and passes."""
+@pytest.mark.parametrize("new", NEW)
+def test_the_conformance_suite_tests_it(new, tmp_path):
+    """Every test that runs over the registry runs over the new ones as well, and passes."""
     report = tmp_path / "report.xml"
     result = run(
         "-m",
@@ -61,7 +64,7 @@ def test_the_conformance_suite_tests_it(tmp_path):
         "no:cacheprovider",
         "python/tests/test_conformance.py",
         "-k",
-        NEW,
+        new,
         f"--junitxml={report}",
     )
     assert result.returncode == 0, result.stdout
@@ -70,9 +73,11 @@ def test_the_conformance_suite_tests_it(tmp_path):
         for case in ElementTree.parse(report).iter("testcase")
         if case.find("skipped") is None
     }
+    listed = [NAMES, ROTARY] if new == "rope-gain" else [NAMES]
     over_the_registry = {
         name
         for name, test in vars(test_conformance).items()
-        if "name" in [mark.args[0] for mark in getattr(test, "pytestmark", [])]
+        for mark in getattr(test, "pytestmark", [])
+        if mark.args[0] == "name" and mark.args[1] in listed
     }
     assert passed == over_the_registry and "test_gradcheck" in passed

@@ -1,32 +1,10 @@
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "cli/verbs.h"
 #include "encodings/encoding.h"
 
 namespace darope {
 namespace {
-
-void print_json() {
-  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
-  for (const auto& [t, make] : encodings()) {
-    nlohmann::ordered_json row = {{"name", t.name},
-                                  {"summary", t.summary},
-                                  {"slow_bands", t.slow_bands},
-                                  {"data_aware", t.data_aware},
-                                  {"learns", t.learns},
-                                  {"cache", t.cache},
-                                  {"flash_attention", t.flash_attention},
-                                  {"rotary", t.rotary},
-                                  {"grouped_heads", t.grouped},
-                                  {"trained", t.trains}};
-    row["ktokens_per_second"] =
-        t.ktokens_per_second > 0 ? nlohmann::ordered_json(t.ktokens_per_second) : nlohmann::ordered_json();
-    rows.push_back(row);
-  }
-  fmt::print("{}\n", rows.dump(2));
-}
 
 void print_encodings() {
   constexpr auto line = "{:<19} {:<32} {:<10} {:>9}  {:<26} {:<15} {}\n";
@@ -34,13 +12,14 @@ void print_encodings() {
              "cached per token");
   for (const auto& [t, make] : encodings())
     fmt::print(line, t.name, t.slow_bands, t.data_aware,
-               t.ktokens_per_second > 0 ? fmt::format("{:.1f}", t.ktokens_per_second) : "-", t.learns,
+               t.ktokens_per_second ? fmt::format("{:.1f}", *t.ktokens_per_second) : "-", t.learns,
                t.flash_attention, t.cache);
   fmt::print(
       "\nktokens/s: prefill throughput in the paper's first table (1B model, context 4096, one A100).\n"
       "Options follow a colon: hope:base=10000,slow_bands=4  yarn:factor=4,ramp=paper,temperature=off  "
       "cope:npos_max=64,scaling=scaled\n"
-      "pope:delta_init=uniform. rope-10k and rope-500k are rope with that base. yarn is not trained: it is "
+      "pope:delta_init=uniform  nope-window:window=128. rope-10k and rope-500k are rope with that base. yarn "
+      "is not trained: it is "
       "rope, stretched at evaluation.\n");
 }
 
@@ -56,7 +35,12 @@ void add_encodings(CLI::App& app) {
   auto json = std::make_shared<bool>(false);
   CLI::App* verb = app.add_subcommand("encodings", "the positional encodings and what each needs");
   verb->add_flag("--json", *json, "print JSON");
-  verb->callback([json] { *json ? print_json() : print_encodings(); });
+  verb->callback([json] {
+    if (*json)
+      fmt::print("{}\n", encodings_json());
+    else
+      print_encodings();
+  });
 }
 
 }  // namespace darope

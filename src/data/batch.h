@@ -11,12 +11,15 @@ struct Batch {
   Tensor tokens;  // [B, T] int64
   Tensor rows;  // [N] int64: scored places of the flattened [B * T]; the same number for each example, padded
                 // with weight 0. Undefined: all places, in order
-  Tensor targets;  // [N] int64: the token that follows
-  Tensor weight;   // [N] float32; 0: not scored
+  Tensor targets;         // [N] int64: the token that follows
+  Tensor weight;          // [N] float32; 0: not scored
+  Tensor documents = {};  // [B, T] int64: neighbours with one number are a document, and see no other;
+                          // undefined: a row is one document
 
   template <class F>
   Batch map(F&& f) const {
-    return {f(tokens), rows.defined() ? f(rows) : rows, f(targets), f(weight)};
+    return {f(tokens), rows.defined() ? f(rows) : rows, f(targets), f(weight),
+            documents.defined() ? f(documents) : documents};
   }
   Batch to(at::Device device) const {
     return map([&](const Tensor& x) { return x.to(device); });
@@ -26,6 +29,7 @@ struct Batch {
     if (rows.defined()) rows.copy_(other.rows, non_blocking);
     targets.copy_(other.targets, non_blocking);
     weight.copy_(other.weight, non_blocking);
+    if (documents.defined()) documents.copy_(other.documents, non_blocking);
   }
 };
 

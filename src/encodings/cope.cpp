@@ -38,16 +38,15 @@ class CoPE final : public Encoding {
     return {{.name = "embedding", .shape = {npos_max_, shape_.head_dim}}};
   }
 
-  std::tuple<Tensor, Tensor> encode(TensorList, const Tensor& q, const Tensor& k, const Tensor&,
-                                    const Tensor&) const override {
-    return {q, k};
-  }
-
-  Tensor attend(TensorList parameters, const Tensor& q, const Tensor& k, const Tensor& v, bool causal,
-                double dropout) const override {
-    if (!causal) throw Error("cope counts keys from each one up to the query, so it needs causal=True");
+  Tensor attend(TensorList parameters, const Tensor& q, const Tensor& k, const Tensor& v,
+                const Context& context, double dropout) const override {
+    if (!context.causal)
+      throw Error("cope counts keys from each one up to the query, so it needs causal=True");
     const double scale = 1 / std::sqrt(double(shape_.head_dim));
-    const Tensor weights = ops::cope_weights(q, k, parameters[0], scale, scaled_ ? scale : 1);
+    std::optional<Tensor> first;
+    if (context.starts.defined())
+      first = context.starts.narrow_symint(1, k.sym_size(1) - q.sym_size(1), q.sym_size(1));
+    const Tensor weights = ops::cope_weights({q, k, parameters[0], scale, scaled_ ? scale : 1, first});
     return at::matmul(at::dropout(weights, dropout, dropout > 0), v.transpose(1, 2)).transpose(1, 2);
   }
 

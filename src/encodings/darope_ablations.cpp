@@ -16,7 +16,6 @@ class DaRoPENoPrior final : public LearnedRotation {
                                  .summary = "ablation: the coordinate has no positional prior",
                                  .slow_bands = "content coordinate, no prior",
                                  .data_aware = "yes",
-                                 .ktokens_per_second = 0,
                                  .learns = "w [H, D]",
                                  .flash_attention = "yes",
                                  .cache = "rotated k, v"};
@@ -33,7 +32,6 @@ class DaRoPEFixedAlpha final : public LearnedRotation {
                                  .summary = "ablation: the prior's strength stays 0.5",
                                  .slow_bands = "bounded per-head coordinate",
                                  .data_aware = "yes",
-                                 .ktokens_per_second = 0,
                                  .learns = "w [H, D]",
                                  .flash_attention = "yes",
                                  .cache = "rotated k, v"};
@@ -52,7 +50,6 @@ class DaRoPEPerBand final : public LearnedRotation {
                                  .summary = "ablation: a prior of its own strength for every slow band",
                                  .slow_bands = "a coordinate per head and band",
                                  .data_aware = "yes",
-                                 .ktokens_per_second = 0,
                                  .learns = "w [H, D], alpha [H, slow]",
                                  .flash_attention = "yes",
                                  .cache = "rotated k, v"};
@@ -71,7 +68,6 @@ class DaRoPEDynamic final : public LearnedRotation {
                                  .summary = "ablation: the prior's strength is read from the token",
                                  .slow_bands = "bounded per-head coordinate",
                                  .data_aware = "yes",
-                                 .ktokens_per_second = 0,
                                  .learns = "w, u [H, D], a [H]",
                                  .flash_attention = "yes",
                                  .cache = "rotated k, v"};

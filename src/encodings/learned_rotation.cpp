@@ -9,9 +9,9 @@ namespace darope {
 std::tuple<Tensor, Tensor> LearnedRotation::encode(TensorList parameters, const Tensor& q, const Tensor& k,
                                                    const Tensor& x, const Tensor& positions) const {
   const Logit l = logit(parameters, x, positions);
-  const ops::Learned out = ops::rotate_learned(q, k, x, l.w, l.alpha, l.shift, positions, theta_, fast_,
-                                               double(shape_.train_length), shape_.half());
-  return {out.q, out.k};
+  const auto [q_out, k_out, share, prior] = ops::rotate_learned(
+      {q, k, x, l.w, l.alpha, l.shift, positions, theta_, fast_, double(shape_.train_length), shape_.half()});
+  return {q_out, k_out};
 }
 
 Tensor LearnedRotation::coordinate(TensorList parameters, const Tensor& x, const Tensor& positions) const {

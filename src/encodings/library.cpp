@@ -12,7 +12,6 @@ namespace darope {
 namespace {
 
 using Shape = at::IntArrayRef;  // d_model, heads, kv_heads, head_dim, train_length
-using Strings = std::vector<std::string>;
 
 // What a caller can mend arrives in Python as ValueError.
 template <class F>
@@ -84,9 +83,8 @@ bool readable_now(const Tensor& t) {
                            {c10::DispatchKey::Python, c10::DispatchKey::FuncTorchBatched}));
 }
 
-// Positions of B x T tokens as float64. Integers and floats are both taken; they must be finite and not
-// negative.
-Tensor checked_positions(const Tensor& positions, const Tensor& x) {
+// Positions of B x T tokens as float64. Integers and floats are both taken.
+Tensor shaped_positions(const Tensor& positions, const Tensor& x) {
   TORCH_CHECK_TYPE(
       at::isIntegralType(positions.scalar_type(), false) || at::isFloatingType(positions.scalar_type()),
       "positions must be numbers; got dtype ", positions.scalar_type());
@@ -98,7 +96,12 @@ Tensor checked_positions(const Tensor& positions, const Tensor& x) {
                          positions.sym_size(1) == x.sym_size(1)),
                     "positions must be [T] or [B, T] with B, T = ", x.sym_size(0), ", ", x.sym_size(1),
                     "; got ", positions.sym_sizes());
-  const Tensor wide = positions.to(at::kDouble);
+  return positions.to(at::kDouble);
+}
+
+// They must be finite and not negative.
+Tensor checked_positions(const Tensor& positions, const Tensor& x) {
+  const Tensor wide = shaped_positions(positions, x);
   if (readable_now(wide) && wide.numel() > 0) {
     TORCH_CHECK_VALUE(at::isfinite(wide).all().item<bool>(),
                       "positions must be finite; got NaN or an infinity");
@@ -106,6 +109,18 @@ Tensor checked_positions(const Tensor& positions, const Tensor& x) {
                       wide.min().item<double>());
   }
   return wide;
+}
+
+void check_documents(const Tensor& documents, const Tensor& k) {
+  TORCH_CHECK_TYPE(at::isIntegralType(documents.scalar_type(), false),
+                   "documents must be whole numbers; got dtype ", documents.scalar_type());
+  TORCH_CHECK_VALUE(documents.dim() == 2 && documents.sym_size(0) == k.sym_size(0) &&
+                        documents.sym_size(1) == k.sym_size(1),
+                    "documents must be [B, T] = [", k.sym_size(0), ", ", k.sym_size(1), "]; got ",
+                    documents.sym_sizes());
+  TORCH_CHECK_VALUE(documents.device() == k.device(),
+                    "documents and the input must be on one device; got device ", documents.device(), " and ",
+                    k.device());
 }
 
 std::tuple<Tensor, Tensor> encode(c10::string_view name, Shape shape, bool half, at::TensorList parameters,
@@ -126,8 +141,10 @@ std::tuple<Tensor, Tensor> encode(c10::string_view name, Shape shape, bool half,
   return {q_out, k_out};
 }
 
+// Positions and documents are those of the keys' tokens, of which the queries are the last.
 Tensor attend(c10::string_view name, Shape shape, bool half, at::TensorList parameters, const Tensor& q,
-              const Tensor& k, const Tensor& v, bool causal) {
+              const Tensor& k, const Tensor& v, const std::optional<Tensor>& positions,
+              const std::optional<Tensor>& documents, bool causal) {
   const ops::NoAutocast exact;
   const std::shared_ptr<const Encoding> encoding = encoding_for(name, shape, half);
   const LayerShape& s = encoding->shape();
@@ -135,7 +152,13 @@ Tensor attend(c10::string_view name, Shape shape, bool half, at::TensorList para
   TORCH_CHECK_VALUE(v.sym_size(1) == k.sym_size(1), "v and k must have the same tokens; got ", v.sym_sizes(),
                     " and ", k.sym_sizes());
   check_parameters(*encoding, parameters, q);
-  return as_value_error([&] { return encoding->attend(parameters, q, k, v, causal); });
+  Context context{.causal = causal};
+  if (positions) context.positions = shaped_positions(*positions, k);
+  if (documents) {
+    check_documents(*documents, k);
+    context.starts = document_starts(*documents);
+  }
+  return as_value_error([&] { return encoding->attend(parameters, q, k, v, context); });
 }
 
 Tensor coordinate(c10::string_view name, Shape shape, bool half, at::TensorList parameters, const Tensor& x,
@@ -151,29 +174,8 @@ Tensor coordinate(c10::string_view name, Shape shape, bool half, at::TensorList 
   return encoding->coordinate(parameters, x, checked_positions(positions, x));
 }
 
-// One row per parameter: its name, its shape, and [init kind, a, b, bounded, low, high].
-std::tuple<Strings, std::vector<std::vector<int64_t>>, std::vector<std::vector<double>>> parameters_of(
-    c10::string_view name, Shape shape, bool half) {
-  Strings names;
-  std::vector<std::vector<int64_t>> shapes;
-  std::vector<std::vector<double>> starts;
-  for (const Parameter& p : encoding_for(name, shape, half)->parameters()) {
-    names.push_back(p.name);
-    shapes.push_back(p.shape);
-    starts.push_back({double(p.init), p.a, p.b, double(p.bounded), p.low, p.high});
-  }
-  return {names, shapes, starts};
-}
-
-// One row per encoding, the columns of `darope encodings`.
-std::vector<Strings> table() {
-  std::vector<Strings> rows;
-  for (const auto& [t, make] : encodings())
-    rows.push_back({std::string(t.name), std::string(t.summary), std::string(t.slow_bands),
-                    std::string(t.data_aware), std::to_string(t.ktokens_per_second), std::string(t.learns),
-                    std::string(t.flash_attention), std::string(t.cache), t.rotary ? "yes" : "no",
-                    t.grouped ? "yes" : "no", t.trains ? "yes" : "no"});
-  return rows;
+std::string parameters_of(c10::string_view name, Shape shape, bool half) {
+  return parameters_json(*encoding_for(name, shape, half));
 }
 
 }  // namespace
@@ -184,15 +186,15 @@ TORCH_LIBRARY_FRAGMENT(darope, m) {
       "positions) -> (Tensor, Tensor)",
       encode);
   m.def(
-      "attend(str name, int[] shape, bool half, Tensor[] parameters, Tensor q, Tensor k, Tensor v, bool "
-      "causal) -> Tensor",
+      "attend(str name, int[] shape, bool half, Tensor[] parameters, Tensor q, Tensor k, Tensor v, Tensor? "
+      "positions, Tensor? documents, bool causal) -> Tensor",
       attend);
   m.def(
       "coordinate(str name, int[] shape, bool half, Tensor[] parameters, Tensor x, Tensor positions) -> "
       "Tensor",
       coordinate);
-  m.def("parameters(str name, int[] shape, bool half) -> (str[], int[][], float[][])", parameters_of);
-  m.def("encodings() -> str[][]", table);
+  m.def("parameters(str name, int[] shape, bool half) -> str", parameters_of);
+  m.def("encodings() -> str", encodings_json);
 }
 
 }  // namespace darope

@@ -14,11 +14,6 @@ class NoPE final : public Encoding {
                                  .flash_attention = "yes",
                                  .cache = "k, v"};
   NoPE(const LayerShape& shape, Options&) : Encoding(shape) {}
-
-  std::tuple<Tensor, Tensor> encode(TensorList, const Tensor& q, const Tensor& k, const Tensor&,
-                                    const Tensor&) const override {
-    return {q, k};
-  }
 };
 
 template Spec spec_of<NoPE>();

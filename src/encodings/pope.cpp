@@ -1,7 +1,5 @@
-#include <cmath>
 #include <numbers>
 
-#include "encodings/attention.h"
 #include "encodings/bands.h"
 #include "encodings/spec.h"
 #include "ops/polar.h"
@@ -10,7 +8,7 @@ namespace darope {
 
 // Magnitude says what, phase says where (Eq. 7): a channel contributes softplus(q) softplus(k) cos((n - m)
 // theta_c + delta_c), with a frequency for each of the d channels. As an inner product of Cartesian vectors,
-// q and k become 2d wide.
+// q and k become 2d wide; scores are scaled by d all the same.
 class PoPE final : public Encoding {
  public:
   static constexpr Traits traits{.name = "pope",
@@ -30,22 +28,17 @@ class PoPE final : public Encoding {
 
   std::vector<Parameter> parameters() const override {
     constexpr double turn = 2 * std::numbers::pi;
-    Parameter delta{
-        .name = "delta", .shape = {shape_.heads, shape_.head_dim}, .bounded = true, .low = -turn, .high = 0};
+    Parameter delta{.name = "delta", .shape = {shape_.heads, shape_.head_dim}, .low = -turn, .high = 0};
     if (uniform_) delta.init = Parameter::Init::uniform, delta.a = -turn, delta.b = 0;
     return {delta};
   }
 
   std::tuple<Tensor, Tensor> encode(TensorList parameters, const Tensor& q, const Tensor& k, const Tensor&,
                                     const Tensor& positions) const override {
-    return {ops::polar(q, positions, base_, std::nullopt), ops::polar(k, positions, base_, parameters[0])};
+    return {ops::polar({q, positions, base_, std::nullopt}),
+            ops::polar({k, positions, base_, parameters[0]})};
   }
 
-  Tensor attend(TensorList, const Tensor& q, const Tensor& k, const Tensor& v, bool causal,
-                double dropout) const override {
-    return softmax_attention(q, k, v, causal, 1 / std::sqrt(double(shape_.head_dim)),
-                             dropout);  // d, not the widened 2d
-  }
   std::optional<double> base() const override { return base_; }
 
  private:

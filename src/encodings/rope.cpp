@@ -23,7 +23,7 @@ class RoPE final : public Encoding {
 
   std::tuple<Tensor, Tensor> encode(TensorList, const Tensor& q, const Tensor& k, const Tensor&,
                                     const Tensor& positions) const override {
-    return ops::rotate(q, k, positions, theta_, 1, shape_.half());
+    return ops::rotate({q, k, positions, theta_, 1, shape_.half()});
   }
   std::optional<int64_t> fast_bands() const override { return fast_; }
   std::optional<double> base() const override { return base_; }

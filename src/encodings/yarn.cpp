@@ -44,7 +44,7 @@ class YaRN final : public Encoding {
 
   std::tuple<Tensor, Tensor> encode(TensorList, const Tensor& q, const Tensor& k, const Tensor&,
                                     const Tensor& positions) const override {
-    return ops::rotate(q, k, positions, theta_, scale_, shape_.half());
+    return ops::rotate({q, k, positions, theta_, scale_, shape_.half()});
   }
   std::optional<double> base() const override { return base_; }
 

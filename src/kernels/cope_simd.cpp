@@ -57,10 +57,12 @@ class Row {
   std::vector<C> s_, gate_, count_, out_;
 };
 
+// A row of `whole` keys, of which `count` are seen from `begin` on.
 template <class T, class C>
-void put(T* to, const C* from, int64_t count, int64_t whole) {
-  in_vectors(count, [&](int64_t j, int64_t n) { store(to + j, read(from + j, n), n); });
-  std::fill(to + count, to + whole, T{});
+void put(T* to, const C* from, int64_t begin, int64_t count, int64_t whole) {
+  std::fill(to, to + begin, T{});
+  in_vectors(count, [&](int64_t j, int64_t n) { store(to + begin + j, read(from + j, n), n); });
+  std::fill(to + begin + count, to + whole, T{});
 }
 
 template <class T>
@@ -68,8 +70,8 @@ void forward(const Cope<T>& p, int64_t first, int64_t last) {
   using C = Compute<T>;
   Row<C> row(p.rows);
   for (int64_t r = first; r < last; ++r) {
-    const int64_t visible = p.rows.visible(r);
-    row.gates_and_counts(p.content + r * p.rows.keys, visible);
+    const int64_t begin = p.rows.begin(r), visible = p.rows.visible(r) - begin;
+    row.gates_and_counts(p.content + r * p.rows.keys + begin, visible);
     C* const out = row.out();
     C top = -std::numeric_limits<C>::infinity();
     for (int64_t j = 0; j < visible; ++j) top = std::max(top, out[j] = row.logit(j, p.z + r * p.rows.places));
@@ -81,7 +83,7 @@ void forward(const Cope<T>& p, int64_t first, int64_t last) {
     const C total = sum<C>(sums), scale = 1 / total;
     p.norm[r] = top + std::log(total);
     in_vectors(visible, [&](int64_t j, int64_t n) { write(out + j, read(out + j, n) * scale, n); });
-    put(p.weights + r * p.rows.keys, out, visible, p.rows.keys);
+    put(p.weights + r * p.rows.keys, out, begin, visible, p.rows.keys);
   }
 }
 
@@ -92,11 +94,11 @@ void backward(const CopeBackward<T>& p, int64_t first, int64_t last) {
   using C = Compute<T>;
   Row<C> row(p.rows);
   for (int64_t r = first; r < last; ++r) {
-    const int64_t visible = p.rows.visible(r);
-    const T* const grads = p.weights_grad + r * p.rows.keys;
+    const int64_t begin = p.rows.begin(r), visible = p.rows.visible(r) - begin;
+    const T* const grads = p.weights_grad + r * p.rows.keys + begin;
     const C* const z = p.z + r * p.rows.places;
     C *const dl = row.out(), *const dz = p.z_grad + r * p.rows.places;
-    row.gates_and_counts(p.content + r * p.rows.keys, visible);
+    row.gates_and_counts(p.content + r * p.rows.keys + begin, visible);
     for (int64_t j = 0; j < visible; ++j) dl[j] = row.logit(j, z);
     Vector<C> sums = {}, dots = {};  // the rounding of the norm leaves the sum beside 1
     in_vectors(visible, [&](int64_t j, int64_t n) {
@@ -116,7 +118,7 @@ void backward(const CopeBackward<T>& p, int64_t first, int64_t last) {
       if (!row.at_the_end(j)) gate_grad += dl[j] * (z[at.high] - z[at.low]);
       dl[j] = C(p.rows.scale) * (dl[j] + C(gate_grad) * row.gate(j) * (1 - row.gate(j)));
     }
-    put(p.content_grad + r * p.rows.keys, dl, visible, p.rows.keys);
+    put(p.content_grad + r * p.rows.keys, dl, begin, visible, p.rows.keys);
   }
 }
 

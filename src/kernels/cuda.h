@@ -6,6 +6,7 @@
 #include <string>
 #include <type_traits>
 
+#include "kernels/machine.h"
 #include "kernels/rotate.h"
 
 // What the CUDA kernels share.
@@ -64,6 +65,14 @@ __device__ void position_angle(double angle, Compute<T>& s, Compute<T>& c) {
     sincos(angle, &s, &c);
   else
     sin_cos_for<T>(float(angle - turn * rint(angle * (1 / turn))), s, c);
+}
+
+// Multiprocessors of the current device.
+inline int64_t processors() {
+  int device = 0, count = 0;
+  cudaGetDevice(&device);
+  cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device);
+  return count > 0 ? count : 1;
 }
 
 inline void check_launch(const char* what) {

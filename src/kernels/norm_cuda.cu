@@ -9,7 +9,7 @@
 namespace darope::kernels {
 namespace {
 
-constexpr int kWarps = 8;
+constexpr int kWarps = machine::kRowWarps;
 
 __device__ float over_warp(float x) {
   for (int offset = 16; offset > 0; offset /= 2) x += __shfl_xor_sync(0xFFFFFFFF, x, offset);
@@ -145,11 +145,14 @@ bool norm_fits_cuda(int64_t width) {
   return with_shape(width, [](auto, auto) {});
 }
 
-int64_t norm_parts(int64_t rows) { return std::clamp<int64_t>((rows + kWarps - 1) / kWarps, 1, 528); }
+int64_t norm_parts(int64_t rows) {
+  return std::clamp<int64_t>((rows + kWarps - 1) / kWarps, 1, machine::kSumParts * processors());
+}
 
 template <class T>
 void norm_cuda(const Norm<T>& p, void* stream) {
-  const unsigned blocks = unsigned(std::min<int64_t>((p.rows + kWarps - 1) / kWarps, 132 * 16));
+  const unsigned blocks =
+      unsigned(std::min<int64_t>((p.rows + kWarps - 1) / kWarps, machine::kNormBlocks * processors()));
   with_shape(p.width, [&](auto vec, auto chunks) {
     norm_kernel<T, vec(), chunks()><<<blocks, dim3(32, kWarps), 0, static_cast<cudaStream_t>(stream)>>>(p);
   });

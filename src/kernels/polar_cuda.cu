@@ -10,8 +10,9 @@
 namespace darope::kernels {
 namespace {
 
-constexpr int kVec = 8, kThreads = 256,
-              kMostThreads = 512;  // of a block: as a rule, and where a token has many channels
+constexpr int kVec = 8, kThreads = machine::kPolarThreads,
+              kMostThreads =
+                  machine::kMostPolarThreads;  // of a block: as a rule, and where a token has many channels
 
 struct Channels {
   double theta[kVec];
@@ -143,12 +144,12 @@ size_t shared_for(const PolarShape& s) {
 bool polar_fits_cuda(int64_t heads, int64_t width) {
   return width % kVec == 0 && width <= 1024 && heads * width / kVec <= kMostThreads;
 }
-int64_t polar_parts(const PolarShape& s) { return blocks_for(s, 528); }
+int64_t polar_parts(const PolarShape& s) { return blocks_for(s, machine::kSumParts * processors()); }
 
 template <class T>
 void polar_cuda(const Polar<T>& p, void* stream) {
-  polar_kernel<<<unsigned(blocks_for(p.shape, 132 * 8)), block_for(p.shape), shared_for(p.shape),
-                 static_cast<cudaStream_t>(stream)>>>(p);
+  polar_kernel<<<unsigned(blocks_for(p.shape, machine::kPolarBlocks * processors())), block_for(p.shape),
+                 shared_for(p.shape), static_cast<cudaStream_t>(stream)>>>(p);
   check_launch("polar");
 }
 template <class T>

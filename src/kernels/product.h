@@ -1,6 +1,8 @@
 #pragma once
 #include <cstdint>
 
+#include "kernels/machine.h"
+
 // Matrix products so small that a library spends much of their time on getting ready for large ones.
 namespace darope::kernels {
 
@@ -19,7 +21,7 @@ struct Product {
 // Whole vectors of columns, and operands that stay in the caches.
 inline bool is_small_product(int64_t rows, int64_t columns, int64_t depth) {
   return rows > 0 && columns > 0 && depth > 0 && columns % 16 == 0 &&
-         rows * columns + columns * depth + rows * depth <= 1 << 18;
+         rows * columns + columns * depth + rows * depth <= machine::kSmallProduct;
 }
 
 // Rows first .. last-1. T is float.

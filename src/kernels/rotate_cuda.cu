@@ -242,16 +242,16 @@ struct Launch {
   unsigned blocks, threads;
 };
 Launch launch_for(const Bands& b, int64_t width) {
-  constexpr int64_t enough =
-      132 * 2048;  // threads that keep a large GPU busy: below that, heads go to several groups
-  const int64_t lanes = b.count / width, groups = std::max<int64_t>(1, 256 / lanes),
+  // below that many threads, heads go to several groups
+  const int64_t enough = machine::kThreads * processors();
+  const int64_t lanes = b.count / width, groups = std::max<int64_t>(1, machine::kRotateThreads / lanes),
                 tokens = b.batch * b.tokens;
   const int64_t parts = std::clamp<int64_t>(enough / std::max<int64_t>(1, tokens * lanes), 1, b.k_heads),
                 items = tokens * parts;
   if (items > INT32_MAX / 2 || b.k_heads * b.count > INT32_MAX)
     throw std::runtime_error("rotate: more than 2^30 tokens in one call");
   return {{int(lanes), int(groups), int(parts), int(items)},
-          unsigned(std::min<int64_t>((items + groups - 1) / groups, 132 * 32)),
+          unsigned(std::min<int64_t>((items + groups - 1) / groups, machine::kRotateBlocks * processors())),
           unsigned(groups * lanes)};
 }
 

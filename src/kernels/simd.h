@@ -5,6 +5,7 @@
 #include <numbers>
 #include <type_traits>
 
+#include "kernels/machine.h"
 #include "kernels/rotate.h"
 
 // Sixteen numbers at a time, in the compiler's own vector extension. For files that are compiled once per
@@ -84,7 +85,7 @@ inline void finish_stores() { __builtin_ia32_sfence(); }  // others see them fro
 #else
 inline void finish_stores() {}
 #endif
-constexpr int64_t kPastCaches = 2 << 20;  // bytes of one result from which on that pays
+using machine::kPastCaches;
 
 template <class C>
 inline C sum(const Vector<C>& x) {

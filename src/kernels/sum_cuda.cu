@@ -8,8 +8,7 @@
 namespace darope::kernels {
 namespace {
 
-constexpr int64_t kAtOnce = 1024,
-                  kStretch = 256;  // rows that one block takes alone; that each takes beside others, or more
+constexpr int64_t kAtOnce = machine::kSumRowsAlone, kStretch = machine::kSumRows;
 
 template <class T>
 __global__ void row_sum_kernel(const RowSum<T> p, int64_t stretch) {

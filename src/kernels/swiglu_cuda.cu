@@ -8,7 +8,7 @@
 namespace darope::kernels {
 namespace {
 
-constexpr int kWarps = 8;
+constexpr int kWarps = machine::kRowWarps;
 template <class T>
 constexpr int kVec = 16 / sizeof(T);
 
@@ -64,7 +64,7 @@ __global__ void swiglu_backward_kernel(const SwiGluBackward<T> p) {
 }
 
 unsigned blocks_for(int64_t rows) {
-  return unsigned(std::min<int64_t>((rows + kWarps - 1) / kWarps, 132 * 64));
+  return unsigned(std::min<int64_t>((rows + kWarps - 1) / kWarps, machine::kSwiGluBlocks * processors()));
 }
 
 }  // namespace

@@ -27,44 +27,52 @@ Tensor append(std::vector<Tensor>& kept, size_t layer, const Tensor& more, const
 }  // namespace
 
 Decoder::Decoder(const DecoderConfig& config, at::Device device, at::ScalarType compute)
+    : Decoder(config, Plan(config), device, compute) {}
+
+Decoder::Decoder(const DecoderConfig& config, Plan plan, at::Device device, at::ScalarType compute)
     : config_(config),
-      plan_(config),
+      plan_(std::move(plan)),
       weights_(plan_, at::TensorOptions().device(device).dtype(compute), config.seed) {}
 
 Tensor Decoder::dropped(const Tensor& x, bool training) const {
   return training && config_.dropout > 0 ? at::dropout(x, config_.dropout, true) : x;
 }
 
-std::vector<Tensor> Decoder::learned(const Plan::Layer& layer) const {
+std::vector<Tensor> Decoder::those(const std::vector<size_t>& indices) const {
   std::vector<Tensor> out;
-  for (const size_t i : layer.encoding_weights) out.push_back(w(i));
+  for (const size_t i : indices) out.push_back(w(i));
   return out;
 }
 
-Tensor Decoder::attention(const Plan::Layer& layer, const Tensor& x, const Tensor& positions, bool training,
-                          Cache* cache) const {
+Tensor Decoder::attention(const Plan::Layer& layer, const Tensor& x, const Tensor& positions,
+                          const Context& context, const Reading& reading) const {
   const int64_t heads = config_.n_heads, kv = config_.kv_heads();
   const Tensor qkv = product(x, w(layer.qkv)).unflatten(-1, {heads + 2 * kv, config_.head_dim()});
   const std::vector<Tensor> parts = qkv.split_with_sizes({heads, kv, kv}, 2);
-  const std::vector<Tensor> own = learned(layer);
+  const std::vector<Tensor> own = those(layer.encoding_weights);
   auto [q, k] = layer.encoding->encode(own, parts[0], parts[1], x, positions);
   Tensor v = parts[2];
-  if (cache) {
+  if (Cache* const cache = reading.cache) {
     const size_t index = size_t(&layer - plan_.layers.data());
     k = append(cache->keys, index, k, *cache);
     v = append(cache->values, index, v, *cache);
   }
-  return layer.encoding->attend(own, q, k, v, true, training ? config_.dropout : 0).flatten(2);
+  return layer.encoding->attend(own, q, k, v, context, reading.training ? config_.dropout : 0).flatten(2);
 }
 
-Tensor Decoder::mlp(const Plan::Layer& layer, const Tensor& x) const {
-  return config_.lingua() ? swiglu_mlp(x, w(layer.up), w(layer.down))
-                          : gelu_mlp(x, w(layer.up), w(layer.down));
+Tensor Decoder::feed_forward(const Plan::Layer& layer, const Tensor& x, const Reading& reading) const {
+  const FeedForward::Output out = layer.feed_forward->run(x, those(layer.feed_forward_weights));
+  if (reading.loss && out.loss.defined())
+    *reading.loss = reading.loss->defined() ? *reading.loss + out.loss : out.loss;
+  return out.x;
 }
 
-Tensor Decoder::hidden(const Tensor& tokens, const Tensor& rows, bool training, Cache* cache,
-                       const Watch& watch) const {
+Tensor Decoder::hidden(const Tensor& tokens, const Tensor& rows, const Reading& reading) const {
+  Cache* const cache = reading.cache;
+  const bool training = reading.training;
   const int64_t first = cache ? cache->length : 0;
+  Context context;
+  if (reading.documents.defined()) context.starts = document_starts(reading.documents);
   const Tensor positions = at::arange(first, first + tokens.size(1), tokens.options().dtype(at::kDouble));
   Tensor x = dropped(embed(w(plan_.embedding), tokens), training);
   Tensor normed = rms_norm(x, w(plan_.layers.front().attention_norm), config_.norm_eps);
@@ -75,14 +83,14 @@ Tensor Decoder::hidden(const Tensor& tokens, const Tensor& rows, bool training, 
   for (size_t i = 0; i < plan_.layers.size(); ++i) {
     const Plan::Layer& layer = plan_.layers[i];
     const bool last = i + 1 == plan_.layers.size();
-    if (watch) watch(layer, normed, positions);
-    Tensor mixed = attention(layer, normed, positions, training, cache);
+    if (reading.watch) reading.watch(layer, normed, positions);
+    Tensor mixed = attention(layer, normed, positions, context, reading);
     if (last) {  // from here on every row goes its own way, and only some are asked for
       mixed = mixed.flatten(0, 1), x = x.flatten(0, 1);
       if (rows.defined()) mixed = mixed.index_select(0, rows), x = x.index_select(0, rows);
     }
     add(product(mixed, w(layer.out)), layer.mlp_norm);
-    add(mlp(layer, normed), last ? plan_.norm : plan_.layers[i + 1].attention_norm);
+    add(feed_forward(layer, normed, reading), last ? plan_.norm : plan_.layers[i + 1].attention_norm);
   }
   if (cache) cache->length += tokens.size(1);
   return normed;
@@ -93,8 +101,8 @@ Tensor Decoder::logits(const Tensor& hidden) const {
 }
 
 Tensor Decoder::nll(const Batch& batch) const {
-  return at::cross_entropy_loss(logits(hidden(batch.tokens, batch.rows)), batch.targets, {},
-                                at::Reduction::None);
+  const Tensor x = hidden(batch.tokens, batch.rows, {.documents = batch.documents});
+  return at::cross_entropy_loss(logits(x), batch.targets, {}, at::Reduction::None);
 }
 
 Tensor Decoder::next(const Tensor& tokens, Cache& cache) const {
@@ -102,19 +110,24 @@ Tensor Decoder::next(const Tensor& tokens, Cache& cache) const {
     throw Error(fmt::format("the cache holds {} tokens; {} were to follow {}", cache.capacity, tokens.size(1),
                             cache.length));
   const Tensor last = at::arange(1, tokens.size(0) + 1, tokens.options()) * tokens.size(1) - 1;
-  return logits(hidden(tokens, last, false, &cache));
+  return logits(hidden(tokens, last, {.cache = &cache}));
 }
 
 std::vector<Tensor> Decoder::coordinates(const Tensor& tokens) const {
   std::vector<Tensor> out;
-  hidden(tokens, {}, false, nullptr, [&](const Plan::Layer& layer, const Tensor& x, const Tensor& positions) {
-    out.push_back(layer.encoding->coordinate(learned(layer), x, positions));
-  });
+  const Watch watch = [&](const Plan::Layer& layer, const Tensor& x, const Tensor& positions) {
+    out.push_back(layer.encoding->coordinate(those(layer.encoding_weights), x, positions));
+  };
+  hidden(tokens, {}, {.watch = watch});
   return out;
 }
 
 Tensor Decoder::loss(const Batch& batch) const {
-  return weighted_nll(logits(hidden(batch.tokens, batch.rows, true)), batch.targets, batch.weight);
+  Tensor more;
+  const Tensor x =
+      hidden(batch.tokens, batch.rows, {.documents = batch.documents, .training = true, .loss = &more});
+  const Tensor loss = weighted_nll(logits(x), batch.targets, batch.weight);
+  return more.defined() ? loss + more : loss;
 }
 
 }  // namespace darope

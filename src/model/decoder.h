@@ -17,17 +17,26 @@ struct Cache {
 class Decoder {
  public:
   Decoder(const DecoderConfig& config, at::Device device, at::ScalarType compute = at::kFloat);
+  Decoder(const DecoderConfig& config, Plan plan, at::Device device, at::ScalarType compute = at::kFloat);
 
   void refresh() { weights_.refresh(); }  // after every change of the weights
 
-  // [N, D], normed, of the given rows; undefined: all. Layer by layer, `watch` sees the normed input of
-  // attention.
+  // How tokens are read. Layer by layer, `watch` sees the normed input of attention.
   using Watch = std::function<void(const Plan::Layer&, const Tensor& x, const Tensor& positions)>;
-  Tensor hidden(const Tensor& tokens, const Tensor& rows, bool training = false, Cache* cache = nullptr,
-                const Watch& watch = {}) const;
-  Tensor logits(const Tensor& hidden) const;              // [N, V], float32 or float64
-  Tensor nll(const Batch& batch) const;                   // [N]
-  Tensor loss(const Batch& batch) const;                  // sum w nll / sum w, with dropout
+  struct Reading {
+    Tensor documents = {};   // [B, T]: as Batch has them
+    bool training = false;   // with dropout
+    Cache* cache = nullptr;  // the tokens follow those in it, and go into it
+    Watch watch = {};
+    Tensor* loss =
+        nullptr;  // where layers' own terms of the loss are added up; left alone where none has any
+  };
+  // [N, D], normed, of the given rows; undefined: all.
+  Tensor hidden(const Tensor& tokens, const Tensor& rows, const Reading& reading) const;
+  Tensor hidden(const Tensor& tokens, const Tensor& rows) const { return hidden(tokens, rows, {}); }
+  Tensor logits(const Tensor& hidden) const;  // [N, V], float32 or float64
+  Tensor nll(const Batch& batch) const;       // [N]
+  Tensor loss(const Batch& batch) const;      // sum w nll / sum w, with dropout, and the layers' own terms
   Tensor next(const Tensor& tokens, Cache& cache) const;  // [B, V]: what may follow [B, T] more tokens
 
   std::vector<Tensor> coordinates(const Tensor& tokens) const;  // of each layer, as Encoding has them
@@ -38,10 +47,10 @@ class Decoder {
   at::Device device() const { return weights_.flat().device(); }
 
  private:
-  Tensor attention(const Plan::Layer& layer, const Tensor& x, const Tensor& positions, bool training,
-                   Cache* cache) const;
-  Tensor mlp(const Plan::Layer& layer, const Tensor& x) const;
-  std::vector<Tensor> learned(const Plan::Layer& layer) const;  // the encoding's parameters
+  Tensor attention(const Plan::Layer& layer, const Tensor& x, const Tensor& positions, const Context& context,
+                   const Reading& reading) const;
+  Tensor feed_forward(const Plan::Layer& layer, const Tensor& x, const Reading& reading) const;
+  std::vector<Tensor> those(const std::vector<size_t>& indices) const;  // of the weights
   const Tensor& w(size_t index) const { return weights_.leaves()[index]; }
   Tensor dropped(const Tensor& x, bool training) const;
 

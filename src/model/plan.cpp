@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "base/error.h"
@@ -31,17 +32,18 @@ class Builder {
                 .decay = config_.lingua()});
   }
 
-  // Matrices [rows, inputs] with the same inputs, one under the other.
-  size_t matrix(const std::vector<std::pair<std::string, int64_t>>& names_and_rows, int64_t inputs,
-                bool residual = false) {
+  size_t matrix(const Matrix& matrix, const std::string& prefix = "") {
     const bool fan_in = config_.init_kind() == "fan_in";
-    const double deviation = fan_in     ? 1 / std::sqrt(double(inputs))
-                             : residual ? 0.02 / std::sqrt(2.0 * double(config_.n_layers))
-                                        : 0.02;
+    const double deviation = fan_in            ? 1 / std::sqrt(double(matrix.inputs))
+                             : matrix.residual ? 0.02 / std::sqrt(2.0 * double(config_.n_layers))
+                                               : 0.02;
     Weight weight;
-    for (const auto& [name, rows] : names_and_rows)
-      weight.parts.push_back(
-          {name, {rows, inputs}, fan_in ? Part::Start::cut_normal : Part::Start::normal, 0, deviation});
+    for (const auto& [name, rows] : matrix.names_and_rows)
+      weight.parts.push_back({prefix + name,
+                              {rows, matrix.inputs},
+                              fan_in ? Part::Start::cut_normal : Part::Start::normal,
+                              0,
+                              deviation});
     return add(std::move(weight));
   }
 
@@ -52,7 +54,8 @@ class Builder {
     Weight weight{.parts = {{prefix + p.name, p.shape, start, p.a, p.b}},
                   .decay = config_.lingua() || p.shape.size() > 1,
                   .of_encoding = true};
-    if (p.bounded) weight.bounds = {p.low, p.high};
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    if (p.low || p.high) weight.bounds = {p.low.value_or(-infinity), p.high.value_or(infinity)};
     return add(std::move(weight));
   }
 
@@ -132,29 +135,25 @@ Plan::Plan(const DecoderConfig& c) {
                          .layout = Layout::half};
   const std::vector<std::string> names = c.layer_encodings();
   Builder build(c, weights);
-  embedding = build.matrix({{"model.embed_tokens.weight", c.vocab_size}}, c.dim);
+  embedding = build.matrix({{{"model.embed_tokens.weight", c.vocab_size}}, c.dim});
   for (int64_t i = 0; i < c.n_layers; ++i) {
     const std::string layer = fmt::format("model.layers.{}.", i), attention = layer + "self_attn.",
                       mlp = layer + "mlp.";
     Layer at{.encoding = create_encoding(names[size_t(i)], shape)};
     at.attention_norm = build.ones(layer + "input_layernorm.weight");
-    at.qkv = build.matrix({{attention + "q_proj.weight", c.dim},
-                           {attention + "k_proj.weight", kv},
-                           {attention + "v_proj.weight", kv}},
-                          c.dim);
-    at.out = build.matrix({{attention + "o_proj.weight", c.dim}}, c.dim, true);
+    at.qkv = build.matrix({{{"q_proj.weight", c.dim}, {"k_proj.weight", kv}, {"v_proj.weight", kv}}, c.dim},
+                          attention);
+    at.out = build.matrix({{{"o_proj.weight", c.dim}}, c.dim, true}, attention);
     at.mlp_norm = build.ones(layer + "post_attention_layernorm.weight");
-    at.up = c.lingua()
-                ? build.matrix({{mlp + "gate_proj.weight", c.hidden()}, {mlp + "up_proj.weight", c.hidden()}},
-                               c.dim)
-                : build.matrix({{mlp + "up_proj.weight", c.hidden()}}, c.dim);
-    at.down = build.matrix({{mlp + "down_proj.weight", c.dim}}, c.hidden(), true);
+    at.feed_forward = &feed_forward(c.lingua() ? "swiglu" : "gelu");
+    for (const Matrix& matrix : at.feed_forward->matrices(c))
+      at.feed_forward_weights.push_back(build.matrix(matrix, mlp));
     for (const Parameter& p : at.encoding->parameters())
       at.encoding_weights.push_back(build.of_encoding(attention + base_name(names[size_t(i)]) + ".", p));
     layers.push_back(std::move(at));
   }
   norm = build.ones("model.norm.weight");
-  head = c.tied ? embedding : build.matrix({{"lm_head.weight", c.vocab_size}}, c.dim);
+  head = c.tied ? embedding : build.matrix({{{"lm_head.weight", c.vocab_size}}, c.dim});
 }
 
 int64_t Plan::parameters() const {

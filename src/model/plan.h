@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "encodings/encoding.h"
-#include "model/config.h"
+#include "model/feed_forward.h"
 
 namespace darope {
 
@@ -38,8 +38,9 @@ struct Weight {
 struct Plan {
   struct Layer {
     std::shared_ptr<const Encoding> encoding;
-    size_t attention_norm = 0, qkv = 0, out = 0, mlp_norm = 0, up = 0, down = 0;  // indices of weights
-    std::vector<size_t> encoding_weights = {};
+    const FeedForward* feed_forward = nullptr;
+    size_t attention_norm = 0, qkv = 0, out = 0, mlp_norm = 0;  // indices of weights
+    std::vector<size_t> encoding_weights = {}, feed_forward_weights = {};
   };
   explicit Plan(const DecoderConfig& config);
   int64_t parameters() const;

@@ -86,7 +86,9 @@ void Weights::initialise(const Plan& plan, int64_t seed) {
     for (const Part& part : weight.parts) {
       std::vector<double> values = initial_values(part, seed);
       const Tensor from = at::from_blob(values.data(), {part.count()}, at::kDouble);
-      flat_.narrow(0, places_[place].offset, part.count()).copy_(from);
+      Tensor to = flat_.narrow(0, places_[place].offset, part.count());
+      to.copy_(from);
+      if (weight.bounds) to.clamp_(weight.bounds->first, weight.bounds->second);
       ++place;
     }
 }

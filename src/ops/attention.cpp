@@ -2,12 +2,12 @@
 
 #include <ATen/Parallel.h>
 #include <ATen/TensorSubclassLikeUtils.h>
-#include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "kernels/attention.h"
 #include "ops/launch.h"
+#include "ops/once.h"
 
 namespace darope {
 namespace {
@@ -19,7 +19,8 @@ using torch::autograd::variable_list;
 template <class P>
 void run(const P& p, int64_t batch) {
   const int64_t grain =
-      std::max<int64_t>(1, 65536 / (p.tokens * p.tokens * p.width));  // heads that outweigh starting a thread
+      std::max<int64_t>(1, kernels::machine::kScoreSumsPerThread /
+                               (p.tokens * p.tokens * p.width));  // heads that outweigh starting a thread
   at::parallel_for(0, batch * p.heads, grain,
                    [&](int64_t first, int64_t last) { kernels::attend_cpu(p, first, last); });
 }
@@ -42,8 +43,7 @@ class ShortAttention : public torch::autograd::Function<ShortAttention> {
     return out;
   }
   static variable_list backward(AutogradContext* context, const variable_list& grads) {
-    TORCH_CHECK(!at::GradMode::is_enabled(),
-                "short attention has no second derivative; use torch.autograd.grad without create_graph");
+    ops::differentiable_once("short attention");
     const variable_list saved = context->get_saved_variables();
     const Tensor &q = saved[0], &k = saved[1], &v = saved[2], &shares = saved[3], up = readable(grads[0]);
     const Tensor dq = contiguous_like(q), dk = contiguous_like(k), dv = contiguous_like(v);

@@ -11,9 +11,11 @@ void same_device(const Tensor& a, const char* a_name, const Tensor& q) {
                     " and ", q.device());
 }
 
-}  // namespace
-
-void check_rotate(const Tensor& q, const Tensor& k, const Tensor& positions, at::ArrayRef<double> theta) {
+// What Rotate and RotateLearned share.
+template <class Args>
+void check_turned(const Args& a) {
+  const Tensor &q = a.q, &k = a.k, &positions = a.positions;
+  const at::ArrayRef<double> theta = a.theta;
   TORCH_CHECK_VALUE(q.dim() == 4 && k.dim() == 4, "q and k must be [B, T, H, d]; got ", q.dim(), " and ",
                     k.dim(), " dimensions");
   TORCH_CHECK_TYPE(at::isFloatingType(q.scalar_type()), "q must be floating point; got dtype ",
@@ -24,7 +26,7 @@ void check_rotate(const Tensor& q, const Tensor& k, const Tensor& positions, at:
   TORCH_CHECK_VALUE(
       q.sym_size(0) == k.sym_size(0) && q.sym_size(1) == k.sym_size(1) && q.sym_size(3) == k.sym_size(3),
       "q and k must agree in batch, tokens and head width; got ", q.sym_sizes(), " and ", k.sym_sizes());
-  TORCH_CHECK_VALUE(k.sym_size(2) > 0 && q.sym_size(2) % k.sym_size(2) == 0,
+  TORCH_CHECK_VALUE(k.sym_size(2) == 0 || q.sym_size(2) % k.sym_size(2) == 0,
                     "the heads of q must be a multiple of those of k; got ", q.sym_size(2), " and ",
                     k.sym_size(2));
   TORCH_CHECK_VALUE(!theta.empty() && int64_t(theta.size()) <= kernels::kMaxBands, "theta must hold 1 to ",
@@ -42,9 +44,16 @@ void check_rotate(const Tensor& q, const Tensor& k, const Tensor& positions, at:
                     "; got ", positions.sym_sizes());
 }
 
-void check_learned(const Tensor& q, const Tensor& k, const Tensor& x, const Tensor& w,
-                   const std::optional<Tensor>& alpha, const std::optional<Tensor>& shift, int64_t fast,
-                   at::ArrayRef<double> theta) {
+// What RotateLearned and its gradient share.
+template <class Args>
+void check_learned(const Args& a) {
+  check_turned(a);
+  const Tensor &q = a.q, &k = a.k, &x = a.x, &w = a.w;
+  const Maybe& alpha = a.alpha;
+  const at::ArrayRef<double> theta = a.theta;
+  const int64_t fast = a.fast;
+  TORCH_CHECK_VALUE(q.sym_size(2) > 0 && k.sym_size(2) > 0, "q and k must have heads; got ", q.sym_size(2),
+                    " and ", k.sym_size(2));
   const int64_t slow = int64_t(theta.size()) - fast;
   TORCH_CHECK_VALUE(fast >= 0 && slow >= 0, "fast must lie between 0 and the number of bands, ", theta.size(),
                     "; got ", fast);
@@ -72,36 +81,42 @@ void check_learned(const Tensor& q, const Tensor& k, const Tensor& x, const Tens
             (alpha->dim() == 2 && alpha->sym_size(0) == k.sym_size(2) && alpha->sym_size(1) == slow),
         "alpha must be [", k.sym_size(2), "] or [", k.sym_size(2), ", ", slow, "]; got ", alpha->sym_sizes());
   }
-  if (shift) {
-    TORCH_CHECK_VALUE(shift->dim() == 3 && shift->sym_size(0) == q.sym_size(0) &&
-                          shift->sym_size(1) == q.sym_size(1) && shift->sym_size(2) == k.sym_size(2),
-                      "shift must be [B, T, key heads]; got ", shift->sym_sizes());
-    TORCH_CHECK_TYPE(shift->scalar_type() == compute_type(q.scalar_type()), "shift must have dtype ",
-                     compute_type(q.scalar_type()), "; got dtype ", shift->scalar_type());
-    same_device(*shift, "shift", q);
-  }
 }
 
-void check_learned_backward(const Tensor& q_grad, const Tensor& k_grad, const Tensor& q, const Tensor& k,
-                            const Tensor& x, const Tensor& w, const std::optional<Tensor>& alpha,
-                            const Tensor& share, const Tensor& prior, const Tensor& positions,
-                            at::ArrayRef<double> theta, int64_t fast) {
-  check_rotate(q, k, positions, theta);
-  check_learned(q, k, x, w, alpha, std::nullopt, fast, theta);
-  const auto like = [](const Tensor& a, const char* a_name, const Tensor& b, const char* b_name) {
-    TORCH_CHECK_VALUE(a.dim() == b.dim() && a.sym_sizes() == b.sym_sizes(), a_name, " must be shaped like ",
-                      b_name, ", ", b.sym_sizes(), "; got ", a.sym_sizes());
-    TORCH_CHECK_VALUE(a.device() == b.device(), a_name, " and ", b_name,
-                      " must be on one device; got device ", a.device(), " and ", b.device());
+}  // namespace
+
+void check(const Rotate& a) { check_turned(a); }
+
+void check(const RotateLearned& a) {
+  check_learned(a);
+  if (!a.shift) return;
+  const Tensor &q = a.q, &shift = *a.shift;
+  TORCH_CHECK_VALUE(shift.dim() == 3 && shift.sym_size(0) == q.sym_size(0) &&
+                        shift.sym_size(1) == q.sym_size(1) && shift.sym_size(2) == a.k.sym_size(2),
+                    "shift must be [B, T, key heads]; got ", shift.sym_sizes());
+  TORCH_CHECK_TYPE(shift.scalar_type() == compute_type(q.scalar_type()), "shift must have dtype ",
+                   compute_type(q.scalar_type()), "; got dtype ", shift.scalar_type());
+  same_device(shift, "shift", q);
+}
+
+void check(const RotateLearnedBackward& a) {
+  check_learned(a);
+  const Tensor &q = a.q, &k = a.k, &q_grad = a.q_grad, &k_grad = a.k_grad, &share = a.share, &prior = a.prior;
+  const auto like = [](const Tensor& one, const char* name, const Tensor& other, const char* other_name) {
+    TORCH_CHECK_VALUE(one.dim() == other.dim() && one.sym_sizes() == other.sym_sizes(), name,
+                      " must be shaped like ", other_name, ", ", other.sym_sizes(), "; got ",
+                      one.sym_sizes());
+    TORCH_CHECK_VALUE(one.device() == other.device(), name, " and ", other_name,
+                      " must be on one device; got device ", one.device(), " and ", other.device());
   };
   like(q_grad, "q_grad", q, "q");
   like(k_grad, "k_grad", k, "k");
-  like(prior, "prior", positions, "positions");
+  like(prior, "prior", a.positions, "positions");
   TORCH_CHECK_TYPE(q_grad.scalar_type() == q.scalar_type() && k_grad.scalar_type() == q.scalar_type(),
                    "q_grad and k_grad must have the dtype of q; got dtype ", q_grad.scalar_type(), " and ",
                    k_grad.scalar_type());
-  const int64_t slow = int64_t(theta.size()) - fast;
-  const bool per_band = alpha && alpha->dim() == 2;
+  const int64_t slow = int64_t(a.theta.size()) - a.fast;
+  const bool per_band = a.alpha && a.alpha->dim() == 2;
   TORCH_CHECK_VALUE(share.dim() == (per_band ? 4 : 3) && share.sym_size(0) == k.sym_size(0) &&
                         share.sym_size(1) == k.sym_size(1) && share.sym_size(2) == k.sym_size(2) &&
                         (!per_band || share.sym_size(3) == slow),

@@ -8,13 +8,14 @@
 #include <ATen/ops/mm.h>
 #include <torch/csrc/autograd/custom_function.h>
 
+#include "kernels/machine.h"
+#include "ops/once.h"
+
 namespace darope {
 namespace {
 
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
-
-constexpr int64_t kSmall = 1024;  // beyond, the indicator of a batch outgrows its activations
 
 class Embedding : public torch::autograd::Function<Embedding> {
  public:
@@ -25,6 +26,7 @@ class Embedding : public torch::autograd::Function<Embedding> {
     return at::embedding(weight, tokens);
   }
   static variable_list backward(AutogradContext* context, const variable_list& grads) {
+    ops::differentiable_once("embed");
     const at::AutoDispatchBelowADInplaceOrView below;
     const Tensor tokens = context->get_saved_variables()[0].reshape({-1, 1}),
                  grad = grads[0].reshape({-1, grads[0].size(-1)});
@@ -38,8 +40,9 @@ class Embedding : public torch::autograd::Function<Embedding> {
 }  // namespace
 
 Tensor embed(const Tensor& weight, const Tensor& tokens) {
-  return weight.is_cuda() && weight.size(0) <= kSmall ? Embedding::apply(weight, tokens)
-                                                      : at::embedding(weight, tokens);
+  return weight.is_cuda() && weight.size(0) <= kernels::machine::kSmallVocabulary
+             ? Embedding::apply(weight, tokens)
+             : at::embedding(weight, tokens);
 }
 
 }  // namespace darope

@@ -7,8 +7,9 @@
 
 #include <tuple>
 
+#include "kernels/machine.h"
 #include "kernels/rotate.h"
-#include "ops/rotate.h"
+#include "ops/rotate_learned.h"
 
 // From torch tensors to the kernels' plain data, with the launch left open: `run(params)` is at::parallel_for
 // over tokens on the CPU and a kernel launch on the current stream on CUDA. Types... are the element types
@@ -50,7 +51,7 @@ C* data(const Tensor& x) {
 // run.
 inline int64_t parts(const kernels::Bands& b) {
   const int64_t work = b.batch * b.tokens * b.count * (b.q_heads + b.k_heads);
-  return std::clamp<int64_t>(work / 16384, 1, at::get_num_threads());
+  return std::clamp<int64_t>(work / kernels::machine::kPairsPerThread, 1, at::get_num_threads());
 }
 template <class F>
 void in_parts(const kernels::Bands& b, F&& run) {
@@ -76,18 +77,18 @@ inline kernels::Bands make_bands(const Tensor& q, const Tensor& k, const Tensor&
   return b;
 }
 
+// Nothing to launch a kernel on; the plain versions take any shape.
+inline bool is_empty(const Rotate& a) { return a.q.numel() == 0 || a.k.numel() == 0; }
+
 template <class... Types, class Run>
-std::tuple<Tensor, Tensor> rotate_with(Run&& run, const Tensor& q_in, const Tensor& k_in,
-                                       const Tensor& positions_in, at::ArrayRef<double> theta, double scale,
-                                       bool half) {
-  const Tensor q = readable(q_in), k = readable(k_in), positions = positions_in.contiguous();
+Rotate::Result rotate_with(Run&& run, const Rotate& a) {
+  const Tensor q = readable(a.q), k = readable(a.k), positions = a.positions.contiguous();
   const Tensor q_out = contiguous_like(q), k_out = contiguous_like(k);
-  if (q.numel() == 0) return {q_out, k_out};
-  int64_t turning = int64_t(theta.size());
-  while (turning > 0 && theta[size_t(turning) - 1] == 0)
+  int64_t turning = int64_t(a.theta.size());
+  while (turning > 0 && a.theta[size_t(turning) - 1] == 0)
     --turning;  // HoPE's slow bands stay: no angle is computed for them
-  kernels::Bands bands = make_bands(q, k, positions, theta, turning, half);
-  bands.scale = scale;
+  kernels::Bands bands = make_bands(q, k, positions, a.theta, turning, a.half);
+  bands.scale = a.scale;
   with_type<Types...>(q.scalar_type(), [&](auto type) {
     using T = decltype(type);
     run(kernels::Forward<T>{
@@ -96,21 +97,20 @@ std::tuple<Tensor, Tensor> rotate_with(Run&& run, const Tensor& q_in, const Tens
   return {q_out, k_out};
 }
 
-// logit and alpha come in the compute type.
+// logit comes in the compute type.
 template <class... Types, class Run>
-std::tuple<Tensor, Tensor, Tensor, Tensor> rotate_learned_with(
-    Run&& run, const Tensor& q_in, const Tensor& k_in, const Tensor& logit, const Tensor& alpha,
-    const Tensor& positions_in, at::ArrayRef<double> theta, int64_t fast, double length, bool half) {
-  const Tensor q = readable(q_in), k = readable(k_in), positions = positions_in.contiguous();
+RotateLearned::Result rotate_learned_with(Run&& run, const RotateLearned& a, const Tensor& logit) {
+  const Tensor q = readable(a.q), k = readable(a.k), positions = a.positions.contiguous();
+  const Tensor alpha = a.alpha ? a.alpha->to(logit.scalar_type()).contiguous() : Tensor();
   const Tensor q_out = contiguous_like(q), k_out = contiguous_like(k),
                prior = at::empty(positions.sizes(), logit.options());
   const bool per_band = alpha.defined() && alpha.dim() == 2;
   std::vector<int64_t> shape = logit.sizes().vec();
-  if (per_band) shape.push_back(int64_t(theta.size()) - fast);
+  if (per_band) shape.push_back(int64_t(a.theta.size()) - a.fast);
   const Tensor share = at::empty(shape, logit.options());
-  if (q.numel() == 0) return {q_out, k_out, share, prior};
-  kernels::Bands bands = make_bands(q, k, positions, theta, fast, half);
-  bands.length = length;
+  if (q.numel() == 0) return {q_out, k_out, share, prior.zero_()};
+  kernels::Bands bands = make_bands(q, k, positions, a.theta, a.fast, a.half);
+  bands.length = a.length;
   with_type<Types...>(q.scalar_type(), [&](auto type) {
     using T = decltype(type);
     using C = kernels::Compute<T>;
@@ -124,20 +124,14 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> rotate_learned_with(
 
 // dq, dk and d logit (shaped like share).
 template <class... Types, class Run>
-std::tuple<Tensor, Tensor, Tensor> rotate_learned_backward_with(Run&& run, const Tensor& q_grad_in,
-                                                                const Tensor& k_grad_in, const Tensor& q_in,
-                                                                const Tensor& k_in, const Tensor& share,
-                                                                const Tensor& positions_in,
-                                                                at::ArrayRef<double> theta, int64_t fast,
-                                                                double length, bool half) {
-  const Tensor q_grad = readable(q_grad_in), k_grad = readable(k_grad_in), q = readable(q_in),
-               k = readable(k_in);
-  const Tensor positions = positions_in.contiguous(), share_in = share.contiguous();
+std::tuple<Tensor, Tensor, Tensor> rotate_learned_backward_with(Run&& run, const RotateLearnedBackward& a) {
+  const Tensor q_grad = readable(a.q_grad), k_grad = readable(a.k_grad), q = readable(a.q), k = readable(a.k);
+  const Tensor positions = a.positions.contiguous(), share = a.share.contiguous();
   const Tensor dq = contiguous_like(q_grad), dk = contiguous_like(k_grad),
                dlogit = at::empty(share.sizes(), share.options());
   if (q_grad.numel() == 0) return {dq, dk, dlogit.zero_()};
-  kernels::Bands bands = make_bands(q_grad, k_grad, positions, theta, fast, half);
-  bands.length = length;
+  kernels::Bands bands = make_bands(q_grad, k_grad, positions, a.theta, a.fast, a.half);
+  bands.length = a.length;
   with_type<Types...>(q_grad.scalar_type(), [&](auto type) {
     using T = decltype(type);
     using C = kernels::Compute<T>;
@@ -150,7 +144,7 @@ std::tuple<Tensor, Tensor, Tensor> rotate_learned_backward_with(Run&& run, const
                            heads<T>(dq),
                            heads<T>(dk),
                            data<C>(dlogit)};
-    p.coordinate.share = data<C>(share_in);
+    p.coordinate.share = data<C>(share);
     p.coordinate.per_band = share.dim() == 4;
     run(p);
   });

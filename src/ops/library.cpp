@@ -20,10 +20,10 @@ TORCH_LIBRARY(darope, m) {
       "polar_backward(Tensor grad, Tensor x, Tensor positions, float base, Tensor? delta) -> (Tensor x, "
       "Tensor delta)");
   m.def(
-      "cope_weights(Tensor q, Tensor k, Tensor embedding, float scale, float position_scale) -> (Tensor "
-      "weights, Tensor content, Tensor z, Tensor norm)");
+      "cope_weights(Tensor q, Tensor k, Tensor embedding, float scale, float position_scale, Tensor? "
+      "first=None) -> (Tensor weights, Tensor content, Tensor z, Tensor norm)");
   m.def(
       "cope_weights_backward(Tensor weights_grad, Tensor content, Tensor z, Tensor norm, Tensor q, Tensor k, "
       "Tensor embedding, float scale,"
-      " float position_scale) -> (Tensor q, Tensor k, Tensor embedding)");
+      " float position_scale, Tensor? first=None) -> (Tensor q, Tensor k, Tensor embedding)");
 }

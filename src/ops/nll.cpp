@@ -11,6 +11,7 @@
 
 #include "kernels/nll.h"
 #include "ops/launch.h"
+#include "ops/once.h"
 
 namespace darope {
 namespace {
@@ -21,7 +22,7 @@ using torch::autograd::variable_list;
 
 template <class P>
 void run(const P& p, int64_t rows) {
-  at::parallel_for(0, rows, 1 + (1 << 14) / p.width,
+  at::parallel_for(0, rows, 1 + kernels::machine::kElementsPerThread / p.width,
                    [&](int64_t first, int64_t last) { kernels::nll_cpu(p, first, last); });
 }
 
@@ -52,6 +53,7 @@ class WeightedNll : public torch::autograd::Function<WeightedNll> {
     return at::dot(nll, share);
   }
   static variable_list backward(AutogradContext* context, const variable_list& grads) {
+    ops::differentiable_once("weighted_nll");
     const at::AutoDispatchBelowADInplaceOrView below;
     const variable_list saved = context->get_saved_variables();
     const Tensor &exponentials = saved[0], &sums = saved[1], &targets = saved[2],

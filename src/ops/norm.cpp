@@ -11,7 +11,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/machine.h"
 #include "ops/model_cuda.h"
+#include "ops/once.h"
 
 namespace darope {
 namespace {
@@ -19,7 +21,7 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-constexpr int64_t kRowsAtOnce = 64, kColumnsAtOnce = 64;
+using kernels::machine::kColumnsAtOnce, kernels::machine::kRowsAtOnce;
 
 // One pass over the rows: sum = x + delta where delta is given, then its norm.
 template <class T>
@@ -140,6 +142,7 @@ class AddNorm : public torch::autograd::Function<AddNorm> {
     return delta.defined() ? variable_list{out.norm, out.sum} : variable_list{out.norm};
   }
   static variable_list backward(AutogradContext* context, const variable_list& grads) {
+    ops::differentiable_once("rms_norm");
     const variable_list saved = context->get_saved_variables();
     const bool added = context->saved_data["added"].toBool();
     const Tensor g = grads[0].defined() ? aligned(grads[0]) : at::zeros_like(saved[0]),

@@ -47,73 +47,67 @@ Tensor turn(const Tensor& x, const Tensor& cosine, const Tensor& sine, bool half
 }
 
 // Cosine and sine of every band of every key head, [B, T, Hk, d/2]: fast bands by position, slow ones by
-// share.
-std::pair<Tensor, Tensor> angles(const Tensor& share, const Tensor& k, const Tensor& positions,
-                                 at::ArrayRef<double> theta, int64_t fast, double length) {
+// share. Args is RotateLearned or RotateLearnedBackward.
+template <class Args>
+std::pair<Tensor, Tensor> angles(const Args& a, const Tensor& share) {
   const at::ScalarType type = share.scalar_type();
-  const Tensor bands = band_tensor(theta, positions);
-  const Tensor by_position = by_token(positions) * bands.slice(0, 0, fast);
+  const Tensor bands = band_tensor(a.theta, a.positions);
+  const Tensor by_position = by_token(a.positions) * bands.slice(0, 0, a.fast);
   const Tensor by_share =
-      (share.dim() == 4 ? share : share.unsqueeze(-1)) * (bands.slice(0, fast) * length).to(type);
-  const auto join = [&](const Tensor& a, const Tensor& b) {
-    return at::cat({a.to(type).expand_symint({k.sym_size(0), k.sym_size(1), k.sym_size(2), -1}), b}, -1);
+      (share.dim() == 4 ? share : share.unsqueeze(-1)) * (bands.slice(0, a.fast) * a.length).to(type);
+  const auto join = [&](const Tensor& one, const Tensor& two) {
+    return at::cat({one.to(type).expand_symint({a.k.sym_size(0), a.k.sym_size(1), a.k.sym_size(2), -1}), two},
+                   -1);
   };
   return {join(at::cos(by_position), at::cos(by_share)), join(at::sin(by_position), at::sin(by_share))};
 }
 
 // What a key head has, for the query heads that share it: [B, T, Hk, ...] -> [B, T, H, ...]
-Tensor for_queries(const Tensor& per_key_head, const Tensor& q, const Tensor& k) {
-  const c10::SymInt group = q.sym_size(2) / k.sym_size(2);
+template <class Args>
+Tensor for_queries(const Tensor& per_key_head, const Args& a) {
+  const c10::SymInt group = a.q.sym_size(2) / a.k.sym_size(2);
   return group == 1 ? per_key_head : per_key_head.repeat_interleave_symint(group, 2);
 }
 
 }  // namespace
 
-std::tuple<Tensor, Tensor> rotate(const Tensor& q, const Tensor& k, const Tensor& positions,
-                                  at::ArrayRef<double> theta, double scale, bool half) {
-  const at::ScalarType type = compute_type(q.scalar_type());
-  const Tensor angle = by_token(positions) * band_tensor(theta, positions);
-  const Tensor cosine = (at::cos(angle) * scale).to(type), sine = (at::sin(angle) * scale).to(type);
-  return {turn(q, cosine, sine, half), turn(k, cosine, sine, half)};
+Rotate::Result rotate(const Rotate& a) {
+  const at::ScalarType type = compute_type(a.q.scalar_type());
+  const Tensor angle = by_token(a.positions) * band_tensor(a.theta, a.positions);
+  const Tensor cosine = (at::cos(angle) * a.scale).to(type), sine = (at::sin(angle) * a.scale).to(type);
+  return {turn(a.q, cosine, sine, a.half), turn(a.k, cosine, sine, a.half)};
 }
 
-std::tuple<Tensor, Tensor, Tensor, Tensor> rotate_learned(const Tensor& q, const Tensor& k, const Tensor& x,
-                                                          const Tensor& w, const std::optional<Tensor>& alpha,
-                                                          const std::optional<Tensor>& shift,
-                                                          const Tensor& positions, at::ArrayRef<double> theta,
-                                                          int64_t fast, double length, bool half) {
-  const at::ScalarType type = compute_type(q.scalar_type());
-  const Tensor prior = positional_prior(positions, length).to(type);
-  Tensor logit = project(x, w);  // [B, T, Hk]
-  if (shift) logit = logit + *shift;
-  if (alpha && alpha->dim() == 2)
-    logit = logit.unsqueeze(-1) + by_token(prior) * alpha->to(type);
-  else if (alpha)
-    logit = logit + prior.unsqueeze(-1) * alpha->to(type);
+RotateLearned::Result rotate_learned(const RotateLearned& a) {
+  const at::ScalarType type = compute_type(a.q.scalar_type());
+  const Tensor prior = positional_prior(a.positions, a.length).to(type);
+  Tensor logit = project(a.x, a.w);  // [B, T, Hk]
+  if (a.shift) logit = logit + *a.shift;
+  if (a.alpha && a.alpha->dim() == 2)
+    logit = logit.unsqueeze(-1) + by_token(prior) * a.alpha->to(type);
+  else if (a.alpha)
+    logit = logit + prior.unsqueeze(-1) * a.alpha->to(type);
   const Tensor share = at::sigmoid(logit);
-  const auto [cosine, sine] = angles(share, k, positions, theta, fast, length);
-  return {turn(q, for_queries(cosine, q, k), for_queries(sine, q, k), half), turn(k, cosine, sine, half),
+  const auto [cosine, sine] = angles(a, share);
+  return {turn(a.q, for_queries(cosine, a), for_queries(sine, a), a.half), turn(a.k, cosine, sine, a.half),
           share, prior};
 }
 
-std::tuple<Tensor, Tensor, Tensor> rotate_learned_backward(const Tensor& q_grad, const Tensor& k_grad,
-                                                           const Tensor& q, const Tensor& k,
-                                                           const Tensor& share, const Tensor& positions,
-                                                           at::ArrayRef<double> theta, int64_t fast,
-                                                           double length, bool half) {
+std::tuple<Tensor, Tensor, Tensor> rotate_learned_backward(const RotateLearnedBackward& a) {
+  const Tensor& share = a.share;
   const at::ScalarType type = share.scalar_type();
-  const auto [cosine, sine] = angles(share, k, positions, theta, fast, length);
-  const Tensor dq = turn(q_grad.to(type), for_queries(cosine, q, k), -for_queries(sine, q, k), half),
-               dk = turn(k_grad.to(type), cosine, -sine, half);
+  const auto [cosine, sine] = angles(a, share);
+  const Tensor dq = turn(a.q_grad.to(type), for_queries(cosine, a), -for_queries(sine, a), a.half),
+               dk = turn(a.k_grad.to(type), cosine, -sine, a.half);
   const auto angle_grad = [&](const Tensor& x, const Tensor& grad) {  // the cross product, [B, T, H, d/2]
-    const Tensor a = pairs(x, half), b = pairs(grad, half);
-    return a.select(-1, 0) * b.select(-1, 1) - a.select(-1, 1) * b.select(-1, 0);
+    const Tensor left = pairs(x, a.half), right = pairs(grad, a.half);
+    return left.select(-1, 0) * right.select(-1, 1) - left.select(-1, 1) * right.select(-1, 0);
   };
-  const Tensor from_q = angle_grad(q, dq).unflatten_symint(2, {k.sym_size(2), -1}).sum(3);
-  Tensor dlogit = (from_q + angle_grad(k, dk)).slice(-1, fast) *
-                  (band_tensor(theta, positions).slice(0, fast) * length).to(type);
+  const Tensor from_q = angle_grad(a.q, dq).unflatten_symint(2, {a.k.sym_size(2), -1}).sum(3);
+  Tensor dlogit = (from_q + angle_grad(a.k, dk)).slice(-1, a.fast) *
+                  (band_tensor(a.theta, a.positions).slice(0, a.fast) * a.length).to(type);
   if (share.dim() == 3) dlogit = dlogit.sum(-1);
-  return {dq.to(q.scalar_type()), dk.to(k.scalar_type()), dlogit * share * (1 - share)};
+  return {dq.to(a.q.scalar_type()), dk.to(a.k.scalar_type()), dlogit * share * (1 - share)};
 }
 
 }  // namespace plain

@@ -1,7 +1,6 @@
 #include "ops/polar.h"
 
 #include <ATen/TensorOperators.h>
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
@@ -11,15 +10,15 @@
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/library.h>
 
+#include "ops/once.h"
+#include "ops/operator.h"
+
 // torch.ops.darope.polar and its gradient: schemas in library.cpp, CUDA's kernels in cuda.cpp, everything
 // else here.
 namespace darope::ops {
 
-using torch::autograd::AutogradContext;
-using torch::autograd::variable_list;
-using Maybe = std::optional<Tensor>;
-
-void check_polar(const Tensor& x, const Tensor& positions, double base, const Maybe& delta) {
+void check(const Polar& a) {
+  const auto& [x, positions, base, delta] = a;
   TORCH_CHECK_VALUE(x.dim() == 4, "x must be [B, T, H, d]; got ", x.dim(), " dimensions");
   TORCH_CHECK_TYPE(at::isFloatingType(x.scalar_type()), "x must be floating point; got dtype ",
                    x.scalar_type());
@@ -41,9 +40,9 @@ void check_polar(const Tensor& x, const Tensor& positions, double base, const Ma
                     delta->device(), " and ", x.device());
 }
 
-void check_polar_backward(const Tensor& grad, const Tensor& x, const Tensor& positions, double base,
-                          const Maybe& delta) {
-  check_polar(x, positions, base, delta);
+void check(const PolarBackward& a) {
+  check(a.forward());
+  const Tensor &grad = a.grad, &x = a.x;
   const std::vector<c10::SymInt> shape{x.sym_size(0), x.sym_size(1), x.sym_size(2), 2 * x.sym_size(3)};
   TORCH_CHECK_VALUE(grad.sym_sizes() == c10::SymIntArrayRef(shape) && grad.device() == x.device(),
                     "grad must be ", c10::SymIntArrayRef(shape), " on ", x.device(), "; got ",
@@ -56,7 +55,8 @@ namespace {
 
 // Cosine and sine of every channel's angle, in the compute type. By the addition theorem: the large angle
 // never meets the learned one in low precision.
-std::pair<Tensor, Tensor> phases(const Tensor& x, const Tensor& positions, double base, const Maybe& delta) {
+std::pair<Tensor, Tensor> phases(const Polar& a) {
+  const auto& [x, positions, base, delta] = a;
   const at::ScalarType type = compute_type(x.scalar_type());
   const Tensor theta =
       at::pow(base, at::arange(at::Scalar(x.sym_size(3)), positions.options()) / -double(x.size(3)));
@@ -69,100 +69,85 @@ std::pair<Tensor, Tensor> phases(const Tensor& x, const Tensor& positions, doubl
 
 }  // namespace
 
-Tensor polar_plain(const Tensor& x, const Tensor& positions, double base, const Maybe& delta) {
-  check_polar(x, positions, base, delta);
-  const auto [cosine, sine] = phases(x, positions, base, delta);
-  const Tensor magnitude = at::softplus(x.to(cosine.scalar_type()), 1, 50);
-  return at::cat({magnitude * cosine, magnitude * sine}, -1).to(x.scalar_type()).contiguous();
+Tensor polar_plain(const Polar& a) {
+  check(a);
+  const auto [cosine, sine] = phases(a);
+  const Tensor magnitude = at::softplus(a.x.to(cosine.scalar_type()), 1, 50);
+  return at::cat({magnitude * cosine, magnitude * sine}, -1).to(a.x.scalar_type()).contiguous();
 }
 
-PolarGrads polar_backward_plain(const Tensor& grad, const Tensor& x, const Tensor& positions, double base,
-                                const Maybe& delta) {
-  check_polar_backward(grad, x, positions, base, delta);
-  const auto [cosine, sine] = phases(x, positions, base, delta);
+PolarBackward::Result polar_backward_plain(const PolarBackward& a) {
+  check(a);
+  const Tensor& x = a.x;
+  const auto [cosine, sine] = phases(a.forward());
   const Tensor wide = x.to(cosine.scalar_type());
-  const std::vector<Tensor> g = grad.to(cosine.scalar_type()).chunk(2, -1);
+  const std::vector<Tensor> g = a.grad.to(cosine.scalar_type()).chunk(2, -1);
   const Tensor dx = (at::sigmoid(wide) * (g[0] * cosine + g[1] * sine)).to(x.scalar_type()).contiguous();
-  if (!delta) return {dx, at::empty({0}, x.options())};
+  if (!a.delta) return {dx, at::empty({0}, x.options())};
   const Tensor turned = at::softplus(wide, 1, 50) * (g[1] * cosine - g[0] * sine);
-  return {dx, turned.sum(at::IntArrayRef({0, 1})).to(delta->scalar_type())};
+  return {dx, turned.sum(at::IntArrayRef({0, 1})).to(a.delta->scalar_type())};
 }
 
 namespace {
 
-Tensor meta(const Tensor& x, const Tensor& positions, double base, const Maybe& delta) {
-  check_polar(x, positions, base, delta);
+using Op = Operator<Polar>;
+using Backward = Operator<PolarBackward>;
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+Tensor meta(const Polar& a) {
+  check(a);
+  const Tensor& x = a.x;
   return at::empty_symint({x.sym_size(0), x.sym_size(1), x.sym_size(2), 2 * x.sym_size(3)}, x.options());
 }
-PolarGrads meta_backward(const Tensor& grad, const Tensor& x, const Tensor& positions, double base,
-                         const Maybe& delta) {
-  check_polar_backward(grad, x, positions, base, delta);
-  return {at::empty_symint(x.sym_sizes(), x.options()),
-          delta ? at::empty_symint(delta->sym_sizes(), delta->options()) : at::empty({0}, x.options())};
+PolarBackward::Result meta_backward(const PolarBackward& a) {
+  check(a);
+  return {
+      at::empty_symint(a.x.sym_sizes(), a.x.options()),
+      a.delta ? at::empty_symint(a.delta->sym_sizes(), a.delta->options()) : at::empty({0}, a.x.options())};
 }
 
-Tensor call(const Tensor& x, const Tensor& positions, double base, const Maybe& delta) {
-  static const auto op = c10::Dispatcher::singleton()
-                             .findSchemaOrThrow("darope::polar", "")
-                             .typed<Tensor(const Tensor&, const Tensor&, double, const Maybe&)>();
-  return op.call(x, positions, base, delta);
-}
-PolarGrads call_backward(const Tensor& grad, const Tensor& x, const Tensor& positions, double base,
-                         const Maybe& delta) {
-  static const auto op =
-      c10::Dispatcher::singleton()
-          .findSchemaOrThrow("darope::polar_backward", "")
-          .typed<PolarGrads(const Tensor&, const Tensor&, const Tensor&, double, const Maybe&)>();
-  return op.call(grad, x, positions, base, delta);
-}
-
-class PolarNode : public torch::autograd::Function<PolarNode> {
+class Node : public torch::autograd::Function<Node> {
  public:
-  static Tensor forward(AutogradContext* context, const Tensor& x, const Tensor& positions, double base,
-                        const Maybe& delta) {
+  static Tensor forward(AutogradContext* context, const Tensor& /*x*/, const Maybe& /*delta*/,
+                        const Polar& a) {
     at::AutoDispatchBelowADInplaceOrView below;
-    context->save_for_backward({x, positions, delta.value_or(Tensor())});
-    context->saved_data["base"] = base;
-    return call(x, positions, base, delta);
+    context->save_for_backward({a.x, a.positions, a.delta.value_or(Tensor())});
+    context->saved_data["base"] = a.base;
+    return Op::call(a);
   }
   static variable_list backward(AutogradContext* context, const variable_list& grads) {
     const variable_list saved = context->get_saved_variables();
     const Maybe delta = saved[2].defined() ? Maybe(saved[2]) : std::nullopt;
     const auto [dx, ddelta] =
-        call_backward(grads[0], saved[0], saved[1], context->saved_data["base"].toDouble(), delta);
-    return {dx, Tensor(), Tensor(), delta ? ddelta : Tensor()};
+        Backward::call({grads[0], saved[0], saved[1], context->saved_data["base"].toDouble(), delta});
+    return {dx, delta ? ddelta : Tensor(), Tensor()};
   }
 };
 
-Tensor autograd(const Tensor& x, const Tensor& positions, double base, const Maybe& delta) {
-  return PolarNode::apply(x, positions, base, delta);
-}
-PolarGrads autograd_backward(const Tensor& grad, const Tensor& x, const Tensor& positions, double base,
-                             const Maybe& delta) {
-  const bool asked = grad.requires_grad() || x.requires_grad() || (delta && delta->requires_grad());
-  TORCH_CHECK(!at::GradMode::is_enabled() || !asked,
-              "polar has no second derivative; use torch.autograd.grad without create_graph");
+Tensor autograd(const Polar& a) { return Node::apply(a.x, a.delta, a); }
+PolarBackward::Result autograd_backward(const PolarBackward& a) {
+  differentiable_once("polar",
+                      a.grad.requires_grad() || a.x.requires_grad() || (a.delta && a.delta->requires_grad()));
   at::AutoDispatchBelowADInplaceOrView below;
-  return call_backward(grad, x, positions, base, delta);
+  return Backward::call(a);
 }
 
 }  // namespace
 
-Tensor polar(const Tensor& x, const Tensor& positions, double base, const std::optional<Tensor>& delta) {
-  return x.is_cuda() ? call(x, positions, base, delta) : polar_plain(x, positions, base, delta);
-}
+Tensor polar(const Polar& a) { return a.x.is_cuda() ? Op::call(a) : polar_plain(a); }
 
 TORCH_LIBRARY_IMPL(darope, CompositeExplicitAutograd, m) {
-  m.impl("polar", polar_plain);
-  m.impl("polar_backward", polar_backward_plain);
+  m.impl("polar", Op::kernel<polar_plain>);
+  m.impl("polar_backward", Backward::kernel<polar_backward_plain>);
 }
 TORCH_LIBRARY_IMPL(darope, Meta, m) {
-  m.impl("polar", meta);
-  m.impl("polar_backward", meta_backward);
+  m.impl("polar", Op::kernel<meta>);
+  m.impl("polar_backward", Backward::kernel<meta_backward>);
 }
 TORCH_LIBRARY_IMPL(darope, Autograd, m) {
-  m.impl("polar", autograd);
-  m.impl("polar_backward", autograd_backward);
+  m.impl("polar", Op::kernel<autograd>);
+  m.impl("polar_backward", Backward::kernel<autograd_backward>);
 }
 
 }  // namespace darope::ops

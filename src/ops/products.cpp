@@ -15,6 +15,7 @@
 #include "kernels/gelu.h"
 #include "kernels/product.h"
 #include "ops/model_cuda.h"
+#include "ops/once.h"
 
 namespace darope {
 namespace {
@@ -42,8 +43,8 @@ Tensor times(const Tensor& a, const Tensor& b) {
   const kernels::Product<float> p{columns,     depth,       a.const_data_ptr<float>(),
                                   a.stride(0), a.stride(1), b.const_data_ptr<float>(),
                                   b.stride(0), b.stride(1), c.mutable_data_ptr<float>()};
-  const int64_t grain =
-      std::max<int64_t>(1, (1 << 20) / (columns * depth));  // rows that outweigh starting a thread
+  const int64_t grain = std::max<int64_t>(1, kernels::machine::kProductSumsPerThread /
+                                                 (columns * depth));  // rows that outweigh starting a thread
   at::parallel_for(0, rows, grain,
                    [&](int64_t first, int64_t last) { kernels::multiply_cpu(p, first, last); });
   return c;
@@ -58,6 +59,7 @@ class Product : public torch::autograd::Function<Product> {
     return like(times(rows, weight.t()), x.sizes());
   }
   static variable_list backward(AutogradContext* context, const variable_list& grads) {
+    ops::differentiable_once("product");
     const Kernels below;
     const variable_list saved = context->get_saved_variables();
     const Tensor g = rows_of(grads[0]);
@@ -67,11 +69,12 @@ class Product : public torch::autograd::Function<Product> {
 
 // Forward may put into h what backward wants to find there.
 struct Gelu {
+  static constexpr auto name = "gelu_mlp";
   static bool ours(const Tensor& h) { return h.is_cpu() && h.scalar_type() == at::kFloat; }
   static Tensor forward(Tensor& h) {
     if (!ours(h)) return at::gelu(h);
     const Tensor out = at::empty_like(h);
-    at::parallel_for(0, h.numel(), 1 << 14, [&](int64_t first, int64_t last) {
+    at::parallel_for(0, h.numel(), kernels::machine::kElementsPerThread, [&](int64_t first, int64_t last) {
       kernels::gelu_cpu(h.mutable_data_ptr<float>(), out.mutable_data_ptr<float>(), first, last);
     });
     return out;
@@ -82,6 +85,7 @@ struct Gelu {
 };
 
 struct SwiGlu {
+  static constexpr auto name = "swiglu_mlp";
   static Tensor forward(const Tensor& h) {
     if (swiglu_fits_on_cuda(h)) return swiglu_on_cuda(h);
     const auto halves = h.chunk(2, -1);
@@ -110,6 +114,7 @@ class Mlp : public torch::autograd::Function<Mlp<Activation>> {
     return like(times(a, down.t()), x.sizes());
   }
   static variable_list backward(AutogradContext* context, const variable_list& grads) {
+    ops::differentiable_once(Activation::name);
     const Kernels below;
     const variable_list saved = context->get_saved_variables();
     const Tensor &rows = saved[0], &up = saved[1], &h = saved[2], &a = saved[3], &down = saved[4];

@@ -3,6 +3,7 @@
 #include "kernels/project.h"
 #include "ops/checks.h"
 #include "ops/launch.h"
+#include "ops/operator.h"
 #include "ops/rotate_learned.h"
 
 // rotate_learned on the CPU: the products with w run beside the rotation, block by block, while x and the
@@ -10,9 +11,8 @@
 namespace darope::ops {
 namespace {
 
-using Maybe = std::optional<Tensor>;
-
-constexpr int64_t kBlock = 64;  // tokens whose logits stay in the nearest cache between two kernels
+constexpr int64_t kBlock =
+    kernels::machine::kRowsAtOnce;  // tokens whose logits stay near between two kernels
 
 template <class T>
 kernels::Projection<T> projection(const Tensor& x, const Tensor& w) {
@@ -34,27 +34,19 @@ void in_blocks(const kernels::Bands& b, F&& run) {
   });
 }
 
-LearnedOutputs learned_cpu(const Tensor& q, const Tensor& k, const Tensor& x_in, const Tensor& w_in,
-                           const Maybe& alpha, const Maybe& shift, const Tensor& positions,
-                           at::ArrayRef<double> theta, int64_t fast, double length, bool half) {
-  if (q.scalar_type() == at::kHalf)
-    return learned_plain(q, k, x_in, w_in, alpha, shift, positions, theta, fast, length, half);
-  check_rotate(q, k, positions, theta);
-  check_learned(q, k, x_in, w_in, alpha, shift, fast, theta);
-  const at::ScalarType type = compute_type(q.scalar_type());
-  const Tensor x = rows(x_in), w = w_in.to(type).contiguous();
-  const Tensor logit =
-      shift ? fused_logit(x, w, shift) : at::empty({x.size(0), x.size(1), w.size(0)}, w.options());
+RotateLearned::Result learned_cpu(const RotateLearned& a) {
+  if (a.q.scalar_type() == at::kHalf) return learned_plain(a);
+  check(a);
+  const Tensor x = rows(a.x), w = a.w.to(compute_type(a.q.scalar_type())).contiguous();
+  const Tensor logit = a.shift ? fused_logit(a) : at::empty({x.size(0), x.size(1), w.size(0)}, w.options());
   const auto run = [&]<class T>(const kernels::Forward<T>& p) {
     const auto product = projection<T>(x, w);
     in_blocks(p.bands, [&](int64_t, int64_t first, int64_t last) {
-      if (!shift) kernels::project_cpu(product, data<kernels::Compute<T>>(logit), first, last);
+      if (!a.shift) kernels::project_cpu(product, data<kernels::Compute<T>>(logit), first, last);
       kernels::rotate_cpu(p, first, last);
     });
   };
-  return rotate_learned_with<double, float, kernels::bfloat16>(
-      run, q, k, logit, alpha ? alpha->to(type).contiguous() : Tensor(), positions, theta, fast, length,
-      half);
+  return rotate_learned_with<double, float, kernels::bfloat16>(run, a, logit);
 }
 
 // Sums over tokens, one row for each part of them: the gradients of w, and of alpha behind it.
@@ -77,24 +69,18 @@ class Sums {
   std::vector<C> sums_;
 };
 
-LearnedGrads backward_cpu(const Tensor& q_grad, const Tensor& k_grad, const Tensor& q, const Tensor& k,
-                          const Tensor& x_in, const Tensor& w_in, const Maybe& alpha, const Tensor& share,
-                          const Tensor& prior_in, const Tensor& positions, at::ArrayRef<double> theta,
-                          int64_t fast, double length, bool half) {
-  if (q_grad.scalar_type() == at::kHalf)
-    return learned_backward_plain(q_grad, k_grad, q, k, x_in, w_in, alpha, share, prior_in, positions, theta,
-                                  fast, length, half);
-  check_learned_backward(q_grad, k_grad, q, k, x_in, w_in, alpha, share, prior_in, positions, theta, fast);
+RotateLearnedBackward::Result backward_cpu(const RotateLearnedBackward& a) {
+  if (a.q_grad.scalar_type() == at::kHalf) return learned_backward_plain(a);
+  check(a);
   const auto rotate_back = [&](auto&& run) {
-    return rotate_learned_backward_with<double, float, kernels::bfloat16>(
-        run, q_grad, k_grad, q, k, share, positions, theta, fast, length, half);
+    return rotate_learned_backward_with<double, float, kernels::bfloat16>(run, a);
   };
-  if (share.dim() == 4) {  // a coordinate per band: its gradient is summed before the products
+  if (a.share.dim() == 4) {  // a coordinate per band: its gradient is summed before the products
     const auto [dq, dk, dlogit] = rotate_back(run_cpu);
-    return from_logit_grad(dq, dk, dlogit, alpha_grad(dlogit, w_in, alpha, prior_in), x_in, w_in);
+    return from_logit_grad(a, dq, dk, dlogit, alpha_grad(a, dlogit));
   }
-  const Tensor x = rows(x_in), w = w_in.to(compute_type(x_in.scalar_type())).contiguous(),
-               prior = prior_in.contiguous();
+  const Tensor x = rows(a.x), w = a.w.to(compute_type(a.x.scalar_type())).contiguous(),
+               prior = a.prior.contiguous();
   const Tensor dx = at::empty(x.sizes(), x.options());
   const Tensor dw = at::zeros(w.sizes(), w.options()), dalpha = at::zeros({w.size(0)}, w.options());
   const auto [dq, dk, dlogit] = rotate_back([&]<class T>(const kernels::Backward<T>& p) {
@@ -115,16 +101,16 @@ LearnedGrads backward_cpu(const Tensor& q_grad, const Tensor& k_grad, const Tens
   return {dq,
           dk,
           dx,
-          dw.to(w_in.scalar_type()),
-          alpha ? dalpha.to(alpha->scalar_type()) : at::empty({0}, w_in.options()),
+          dw.to(a.w.scalar_type()),
+          a.alpha ? dalpha.to(a.alpha->scalar_type()) : at::empty({0}, a.w.options()),
           dlogit};
 }
 
 }  // namespace
 
 TORCH_LIBRARY_IMPL(darope, CPU, m) {
-  m.impl("rotate_learned", learned_cpu);
-  m.impl("rotate_learned_backward", backward_cpu);
+  m.impl("rotate_learned", Operator<RotateLearned>::kernel<learned_cpu>);
+  m.impl("rotate_learned_backward", Operator<RotateLearnedBackward>::kernel<backward_cpu>);
 }
 
 }  // namespace darope::ops

@@ -3,6 +3,8 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/allclose.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/matmul.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/tensor.h>
 #include <gtest/gtest.h>
@@ -15,6 +17,11 @@ namespace darope {
 namespace {
 
 const char* const kEncodings[] = {"nope",
+                                  "nope-window:window=3",
+                                  "alibi",
+                                  "t5",
+                                  "kerple",
+                                  "fire",
                                   "rope",
                                   "hope",
                                   "cope",
@@ -61,11 +68,12 @@ TEST(Decoder, DrawsWeightsWithTheStylesDeviation) {
   Decoder model(config, at::kCPU);
   const Plan& plan = model.plan();
   EXPECT_NEAR(model.weights().leaves()[plan.layers[0].qkv].std().item<double>(), 0.02, 0.001);
-  EXPECT_NEAR(model.weights().leaves()[plan.layers[0].down].std().item<double>(), 0.01, 0.001);
+  EXPECT_NEAR(model.weights().leaves()[plan.layers[0].feed_forward_weights[1]].std().item<double>(), 0.01,
+              0.001);
   EXPECT_NEAR(model.weights().leaves()[plan.layers[0].encoding_weights[0]].std().item<double>(), 0.1, 0.02);
   config.style = "lingua";
   Decoder lingua(config, at::kCPU);
-  const Tensor up = lingua.weights().leaves()[plan.layers[0].up];
+  const Tensor up = lingua.weights().leaves()[plan.layers[0].feed_forward_weights[0]];
   const double deviation = 1 / std::sqrt(128.0);
   EXPECT_NEAR(up.std().item<double>(), 0.9866 * deviation,
               0.02 * deviation);  // of a normal cut at three deviations
@@ -116,6 +124,79 @@ TEST(Decoder, LooksAtThePastOnly) {
     EXPECT_TRUE(at::allclose(before.narrow(0, 0, 4), after.narrow(0, 0, 4), 1e-6, 1e-6)) << encoding;
     EXPECT_FALSE(at::allclose(before.narrow(0, 4, 1), after.narrow(0, 4, 1), 1e-3, 1e-3)) << encoding;
   }
+}
+
+// Two documents in a row are read as each alone would be, wherever positions are relative.
+TEST(Decoder, ReadsPackedDocumentsAsEachAlone) {
+  for (const char* encoding : kEncodings) {
+    const std::string name = base_name(encoding);
+    if (name.starts_with("darope") || name == "fire") continue;  // those read the place in the row
+    SCOPED_TRACE(encoding);
+    Decoder model(small(encoding), at::kCPU, at::kDouble);
+    const at::NoGradGuard no_grad;
+    Batch batch = some_batch();
+    batch.rows = {};
+    const Tensor ids = at::tensor({4, 4, 4, 9, 9, 9, 9}, at::kLong).expand({2, 7});
+    const Tensor packed = model.hidden(batch.tokens, {}, {.documents = ids}).view({2, 7, -1});
+    for (const auto& [begin, length] : {std::pair(0, 3), std::pair(3, 4)}) {
+      const Tensor alone = model.hidden(batch.tokens.narrow(1, begin, length), {}).view({2, length, -1});
+      EXPECT_TRUE(at::allclose(packed.narrow(1, begin, length), alone, 1e-10, 1e-10));
+    }
+    const Tensor whole = model.hidden(batch.tokens, {}).view({2, 7, -1});
+    EXPECT_FALSE(at::allclose(packed.narrow(1, 3, 4), whole.narrow(1, 3, 4), 1e-4, 1e-4));
+  }
+}
+
+// Batches hand their documents on, to any device and to the loss.
+TEST(Decoder, LossAndNllSeeDocuments) {
+  Decoder model(small("rope"), at::kCPU, at::kDouble);
+  Batch batch = some_batch();
+  const double open = model.loss(batch).item<double>(), open_nll = model.nll(batch).sum().item<double>();
+  batch.documents = at::tensor({4, 4, 4, 9, 9, 9, 9}, at::kLong).expand({2, 7}).contiguous();
+  const Batch moved = batch.to(at::kCPU);
+  EXPECT_GT(std::abs(model.loss(moved).item<double>() - open), 1e-4);
+  EXPECT_GT(std::abs(model.nll(moved).sum().item<double>() - open_nll), 1e-4);
+  Batch buffer = batch.map([](const Tensor& x) { return x.clone(); });
+  buffer.documents.zero_();
+  EXPECT_NEAR(model.loss(buffer).item<double>(), open, 1e-12);
+  buffer.copy_from(batch);
+  EXPECT_EQ(model.loss(buffer).item<double>(), model.loss(batch).item<double>());
+}
+
+// A feed-forward part of another kind is a row like those of the table: its weights are in the plan, and its
+// own term in the loss and its gradient, but not in what is scored.
+TEST(Decoder, TakesOtherFeedForwardPartsAndTheirTermsOfTheLoss) {
+  static constexpr double kTerm = 0.125;
+  static const FeedForward own{
+      .name = "squares",
+      .matrices = [](const DecoderConfig& c) -> std::vector<Matrix> {
+        return {{{{"square_proj.weight", c.dim}}, c.dim, true}};
+      },
+      .run = [](const Tensor& x, const std::vector<Tensor>& w) -> FeedForward::Output {
+        return {at::matmul(x, w[0].t()).pow(2), kTerm * w[0].sum()};
+      }};
+  const DecoderConfig config = small("rope");
+  Plan plan(config);
+  for (Plan::Layer& layer : plan.layers) {
+    layer.feed_forward = &own;
+    layer.feed_forward_weights.resize(1);
+    plan.weights[layer.feed_forward_weights[0]] = {
+        .parts = {{"square", {16, 16}, Part::Start::normal, 0, 0.1}}, .shape = {16, 16}};
+  }
+  Decoder model(config, plan, at::kCPU, at::kDouble);
+  const Batch batch = some_batch();
+  const Tensor nll = model.nll(batch), loss = model.loss(batch);
+  const Tensor &first = model.weights().leaves()[plan.layers[0].feed_forward_weights[0]],
+               &second = model.weights().leaves()[plan.layers[1].feed_forward_weights[0]];
+  const double mean = ((nll * batch.weight).sum() / batch.weight.sum()).item<double>(),
+               terms = kTerm * (first.sum() + second.sum()).item<double>();
+  EXPECT_NE(terms, 0);
+  EXPECT_NEAR(loss.item<double>(), mean + terms, 1e-9);
+  loss.backward();
+  const Tensor with_terms = first.grad().clone();
+  first.mutable_grad().zero_();
+  ((model.nll(batch) * batch.weight).sum() / batch.weight.sum()).backward();
+  EXPECT_TRUE(at::allclose(with_terms - first.grad(), at::full({16, 16}, kTerm, at::kDouble), 1e-9, 1e-9));
 }
 
 TEST(Decoder, WeighsWhatIsScored) {

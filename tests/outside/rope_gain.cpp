@@ -13,7 +13,6 @@ class RoPEGain final : public Encoding {
                                  .summary = "RoPE with a learned gain on the scores",
                                  .slow_bands = "kept",
                                  .data_aware = "no",
-                                 .ktokens_per_second = 0,
                                  .learns = "gain [H]",
                                  .flash_attention = "yes",
                                  .cache = "rotated k, v"};
@@ -28,10 +27,9 @@ class RoPEGain final : public Encoding {
 
   std::tuple<Tensor, Tensor> encode(TensorList parameters, const Tensor& q, const Tensor& k, const Tensor&,
                                     const Tensor& positions) const override {
-    const auto [q_out, k_out] = ops::rotate(q, k, positions, theta_, 1, shape_.half());
-    return {q_out, k_out * parameters[0]
-                               .to(k.scalar_type())
-                               .unsqueeze(-1)};  // a parameter may be float32 beside bfloat16 activations
+    const auto [q_out, k_out] = ops::rotate({q, k, positions, theta_, 1, shape_.half()});
+    // A parameter may be float32 beside bfloat16 activations.
+    return {q_out, k_out * parameters[0].to(k.scalar_type()).unsqueeze(-1)};
   }
 
  private:
