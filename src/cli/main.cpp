@@ -37,6 +37,7 @@ int main(int argc, char** argv) {
   add_data(app);
   add_tasks(app);
   add_report(app);
+  add_calibrate(app);
   add_doctor(app);
 
   try {

@@ -1,0 +1,121 @@
+#include "stats/calibrate.h"
+
+#include <algorithm>
+#include <boost/math/distributions/binomial.hpp>
+
+#include "stats/settle.h"
+#include "stats/suite.h"
+
+namespace darope::stats {
+namespace {
+
+constexpr Judging kRule{.higher_better = true, .margin = kCalibrationMargin, .confidence = 0.95};
+
+Judged judge_simulated(const Truth& truth, Random& random, Noise& noise) {
+  std::vector<TaskEstimate> estimates;
+  std::vector<const TaskEstimate*> all;
+  std::vector<std::string> names;
+  for (size_t task = 0; task < truth.tasks; ++task) {
+    const Scores scores = simulate(truth, task, random);
+    names = scores.encodings();
+    estimates.push_back(estimate(components(scores), task, noise));
+  }
+  for (const TaskEstimate& each : estimates) all.push_back(&each);
+  return judge(names, all, kRule);
+}
+
+bool answer(const Judged& judged, Question question) {
+  return std::any_of(judged.pairs.begin(), judged.pairs.end(), [&](const PairVerdict& pair) {
+    const bool ahead = pair.first == 0;
+    switch (question) {
+      case Question::wrong_tied:
+        return ahead && is_within_margin(pair.verdict);
+      case Question::power:
+        return ahead && is_better(pair.verdict);
+      default:
+        return is_better(pair.verdict) || is_worse(pair.verdict);
+    }
+  });
+}
+
+// Seeds in rounds, each only for the encodings that the last round left open.
+bool wrong_while_settling(const Truth& truth, Random& random, Noise& noise) {
+  const SettlePlan plan{.seeds = {truth.seeds, truth.seeds + 2, truth.seeds + 5}};
+  Truth most = truth;
+  most.seeds = plan.seeds.back();
+  const Scores all = simulate(most, 0, random);
+  std::vector<size_t> made(truth.encodings, plan.seeds.front());
+  Settled settled;
+  do {
+    Scores now(all.task(), all.encodings(), most.seeds, all.clusters());
+    for (size_t e = 0; e < made.size(); ++e)
+      for (size_t s = 0; s < made[e]; ++s) now.set(e, s, all.at(e, s));
+    settled = settle(now, plan, kRule, settled, noise);
+    for (size_t e = 0; e < made.size(); ++e)
+      if (settled.more[e]) made[e] = plan.seeds[settled.rounds];
+  } while (!settled.done());
+  return std::any_of(settled.pairs.begin(), settled.pairs.end(), [](const Settled::Decision& each) {
+    return is_better(each.pair.verdict) || is_worse(each.pair.verdict);
+  });
+}
+
+}  // namespace
+
+double rate(const Condition& condition, size_t seeds, size_t repeats, Noise& noise) {
+  Truth truth = condition.truth;
+  truth.seeds = seeds;
+  size_t yes = 0;
+  for (size_t r = 0; r < repeats; ++r) {
+    Random random(seeds, "calibrate/" + condition.label, r);
+    yes += condition.question == Question::false_better_settle
+               ? wrong_while_settling(truth, random, noise)
+               : answer(judge_simulated(truth, random, noise), condition.question);
+  }
+  return double(yes) / double(repeats);
+}
+
+double allowed(size_t repeats) {
+  return quantile(boost::math::binomial(double(repeats), 0.05), 0.99) / double(repeats);
+}
+
+std::vector<Condition> calibration_grid(bool full) {
+  using enum Question;
+  std::vector<Condition> grid = {
+      {"runs vary as examples do, N 200", false_better, {.run_sd = 0.0225}},
+      {"runs vary little, N 77", false_better, {.examples = 77, .run_sd = 0.002}},
+      {"one encoding with 5 times the run SD", false_better, {.unsteady = 5}},
+      {"clusters of 20, N 400", false_better, {.examples = 400, .cluster_size = 20, .run_sd = 0.002}},
+      {"3 tasks, N 50", false_better, {.encodings = 4, .examples = 50, .tasks = 3}},
+      {"seeds added where they decide", false_better_settle, {.encodings = 4}},
+      {"one margin ahead, run SD .4 margins", wrong_tied, {.run_sd = 0.004, .lead = kCalibrationMargin}},
+      {"two run SDs ahead", power, {.lead = 0.02}},
+  };
+  if (!full) return grid;
+  const std::vector<Condition> more = {
+      {"runs far above examples, N 50", false_better, {.examples = 50, .run_sd = 0.1}},
+      {"runs far below examples, N 50", false_better, {.examples = 50, .run_sd = 0.0005}},
+      {"runs as examples, N 5000", false_better, {.examples = 5000, .run_sd = 0.02}},
+      {"runs far below examples, N 5000", false_better, {.examples = 5000, .run_sd = 0.0001}},
+      {"2 encodings", false_better, {.encodings = 2}},
+      {"3 encodings, one with 5 times the run SD", false_better, {.encodings = 3, .unsteady = 5}},
+      {"12 encodings", false_better, {.encodings = 12}},
+      {"one encoding with 20 times the run SD", false_better, {.unsteady = 20}},
+      {"5 times the run SD, runs below examples", false_better, {.run_sd = 0.002, .unsteady = 5}},
+      {"clusters of 20, N 5000", false_better, {.examples = 5000, .cluster_size = 20, .run_sd = 0.002}},
+      {"15 tasks, N 50", false_better, {.examples = 50, .tasks = 15}},
+      {"15 tasks, one encoding with 5 times the run SD",
+       false_better,
+       {.examples = 50, .tasks = 15, .unsteady = 5}},
+      {"seeds added, 5 times the run SD", false_better_settle, {.unsteady = 5}},
+      {"one margin ahead, run SD .1 margins, N 2000",
+       wrong_tied,
+       {.examples = 2000, .run_sd = 0.001, .lead = kCalibrationMargin}},
+      {"one margin ahead, 3 tasks", wrong_tied, {.tasks = 3, .run_sd = 0.004, .lead = kCalibrationMargin}},
+      {"two run SDs ahead, one other with 5 times the run SD", power, {.unsteady = 5, .lead = 0.02}},
+      {"two run SDs ahead, 3 tasks", power, {.examples = 50, .tasks = 3, .lead = 0.02}},
+  };
+  grid.insert(grid.end(), more.begin(), more.end());
+  return grid;
+}
+
+}  // namespace darope::stats
