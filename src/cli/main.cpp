@@ -38,6 +38,7 @@ int main(int argc, char** argv) {
   add_tasks(app);
   add_report(app);
   add_calibrate(app);
+  add_bench(app);
   add_doctor(app);
 
   try {

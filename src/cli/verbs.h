@@ -16,6 +16,7 @@ void add_ckpt(CLI::App& app);
 void add_tasks(CLI::App& app);
 void add_report(CLI::App& app);
 void add_calibrate(CLI::App& app);
+void add_bench(CLI::App& app);
 void add_doctor(CLI::App& app);
 
 std::vector<std::string> encoding_order();  // names as the registry has them, for reports

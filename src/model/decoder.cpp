@@ -2,14 +2,13 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
-#include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/dropout.h>
 #include <ATen/ops/empty.h>
 #include <fmt/format.h>
 
 #include "base/error.h"
 #include "ops/embedding.h"
-#include "ops/nll.h"
+#include "ops/head.h"
 #include "ops/norm.h"
 #include "ops/products.h"
 
@@ -102,7 +101,7 @@ Tensor Decoder::logits(const Tensor& hidden) const {
 
 Tensor Decoder::nll(const Batch& batch) const {
   const Tensor x = hidden(batch.tokens, batch.rows, {.documents = batch.documents});
-  return at::cross_entropy_loss(logits(x), batch.targets, {}, at::Reduction::None);
+  return head_nll(x, w(plan_.head), batch.targets);
 }
 
 Tensor Decoder::next(const Tensor& tokens, Cache& cache) const {
@@ -126,7 +125,8 @@ Tensor Decoder::loss(const Batch& batch) const {
   Tensor more;
   const Tensor x =
       hidden(batch.tokens, batch.rows, {.documents = batch.documents, .training = true, .loss = &more});
-  const Tensor loss = weighted_nll(logits(x), batch.targets, batch.weight);
+  const Tensor share = batch.weight / batch.weight.sum();
+  const Tensor loss = head_loss(x, w(plan_.head), batch.targets, share);
   return more.defined() ? loss + more : loss;
 }
 

@@ -6,6 +6,7 @@
 #include <c10/cuda/CUDAStream.h>
 
 #include "kernels/norm.h"
+#include "kernels/softmax.h"
 #include "kernels/sum.h"
 #include "kernels/swiglu.h"
 
@@ -94,6 +95,23 @@ Tensor swiglu_backward_on_cuda(const Tensor& grad, const Tensor& h) {
         stream());
   });
   return h_grad;
+}
+
+bool softmax_nll_fits_on_cuda(const Tensor& logits) {
+  const bool number = logits.scalar_type() == at::kFloat || logits.scalar_type() == at::kBFloat16;
+  return logits.is_cuda() && number && logits.numel() > 0 && kernels::softmax_nll_fits_cuda(logits.size(1));
+}
+
+void softmax_nll_on_cuda(const Tensor& logits, const Tensor& targets, const Tensor& share,
+                         const Tensor& nll) {
+  const c10::cuda::CUDAGuard guard(logits.device());
+  with_type(logits, [&](auto type) {
+    using T = decltype(type);
+    kernels::softmax_nll_cuda(
+        kernels::SoftmaxNll<T>{logits.size(0), logits.size(1), write<T>(logits), read<int64_t>(targets),
+                               read<float>(share), write<float>(nll)},
+        stream());
+  });
 }
 
 }  // namespace darope

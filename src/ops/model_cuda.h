@@ -24,4 +24,8 @@ bool swiglu_fits_on_cuda(const Tensor& h);
 Tensor swiglu_on_cuda(const Tensor& h);
 Tensor swiglu_backward_on_cuda(const Tensor& grad, const Tensor& h);
 
+// logits [rows, V] become the gradient of the sum of nll by share; nll [rows] in float32
+bool softmax_nll_fits_on_cuda(const Tensor& logits);
+void softmax_nll_on_cuda(const Tensor& logits, const Tensor& targets, const Tensor& share, const Tensor& nll);
+
 }  // namespace darope

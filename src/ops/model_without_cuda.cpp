@@ -11,5 +11,7 @@ NormGrads norm_backward_on_cuda(const Tensor&, const Tensor&, const Tensor&, con
 bool swiglu_fits_on_cuda(const Tensor&) { return false; }
 Tensor swiglu_on_cuda(const Tensor&) { return {}; }
 Tensor swiglu_backward_on_cuda(const Tensor&, const Tensor&) { return {}; }
+bool softmax_nll_fits_on_cuda(const Tensor&) { return false; }
+void softmax_nll_on_cuda(const Tensor&, const Tensor&, const Tensor&, const Tensor&) {}
 
 }  // namespace darope

@@ -32,13 +32,12 @@ void check(const Tensor& targets, int64_t width) {
     TORCH_CHECK_INDEX(each[i] >= 0 && each[i] < width, "target ", each[i], " of ", width, " tokens");
 }
 
-class WeightedNll : public torch::autograd::Function<WeightedNll> {
+class SummedNll : public torch::autograd::Function<SummedNll> {
  public:
   static Tensor forward(AutogradContext* context, const Tensor& logits_in, const Tensor& targets_in,
-                        const Tensor& weight) {
+                        const Tensor& share) {
     const at::AutoDispatchBelowADInplaceOrView below;
-    const Tensor logits = logits_in.contiguous(), targets = targets_in.contiguous(),
-                 share = weight / weight.sum();
+    const Tensor logits = logits_in.contiguous(), targets = targets_in.contiguous();
     const int64_t rows = logits.size(0), width = logits.size(1);
     check(targets, width);
     const Tensor nll = at::empty({rows}, logits.options()), exponentials = at::empty_like(logits),
@@ -53,7 +52,7 @@ class WeightedNll : public torch::autograd::Function<WeightedNll> {
     return at::dot(nll, share);
   }
   static variable_list backward(AutogradContext* context, const variable_list& grads) {
-    ops::differentiable_once("weighted_nll");
+    ops::differentiable_once("summed_nll");
     const at::AutoDispatchBelowADInplaceOrView below;
     const variable_list saved = context->get_saved_variables();
     const Tensor &exponentials = saved[0], &sums = saved[1], &targets = saved[2],
@@ -70,10 +69,10 @@ class WeightedNll : public torch::autograd::Function<WeightedNll> {
 
 }  // namespace
 
-Tensor weighted_nll(const Tensor& logits, const Tensor& targets, const Tensor& weight) {
+Tensor summed_nll(const Tensor& logits, const Tensor& targets, const Tensor& share) {
   if (logits.is_cpu() && (logits.scalar_type() == at::kFloat || logits.scalar_type() == at::kDouble))
-    return WeightedNll::apply(logits, targets, weight.to(logits.scalar_type()));
-  return (at::cross_entropy_loss(logits, targets, {}, at::Reduction::None) * weight).sum() / weight.sum();
+    return SummedNll::apply(logits, targets, share.to(logits.scalar_type()));
+  return (at::cross_entropy_loss(logits, targets, {}, at::Reduction::None) * share).sum();
 }
 
 }  // namespace darope

@@ -4,7 +4,7 @@
 namespace darope {
 using at::Tensor;
 
-// The mean of -log softmax(logits [N, V])[targets [N]] by weight [N]: a single node of autograd on a CPU.
-Tensor weighted_nll(const Tensor& logits, const Tensor& targets, const Tensor& weight);
+// The sum of -log softmax(logits [N, V])[targets [N]] by share [N]: a single node of autograd on a CPU.
+Tensor summed_nll(const Tensor& logits, const Tensor& targets, const Tensor& share);
 
 }  // namespace darope

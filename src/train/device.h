@@ -50,6 +50,7 @@ class Upload {
   std::unique_ptr<State> state_;
 };
 
+void synchronize(at::Device device);     // waits for its work
 int64_t peak_memory(at::Device device);  // bytes: of the device's allocations, or of the process on a CPU
 std::string device_name(at::Device device);
 std::string cuda_versions();  // of the toolkit this was built with and of the driver; empty without

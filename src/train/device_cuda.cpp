@@ -84,6 +84,10 @@ void Upload::copy(const Batch& from, Batch& to) {
   sent.record();
 }
 
+void synchronize(at::Device device) {
+  if (device.is_cuda()) c10::cuda::device_synchronize();
+}
+
 int64_t peak_memory(at::Device device) {
   if (!device.is_cuda()) return peak_memory_bytes();
   using Kind = c10::CachingAllocator::StatType;

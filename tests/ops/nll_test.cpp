@@ -16,8 +16,8 @@ namespace darope {
 namespace {
 
 Tensor composed(const Tensor& logits, const Tensor& targets, const Tensor& single) {
-  const Tensor weight = single.to(logits.scalar_type());
-  return (at::cross_entropy_loss(logits, targets, {}, at::Reduction::None) * weight).sum() / weight.sum();
+  return (at::cross_entropy_loss(logits, targets, {}, at::Reduction::None) * single.to(logits.scalar_type()))
+      .sum();
 }
 
 // The loss and the gradient of the logits under an upstream of 0.25, as from four batches a step.
@@ -36,8 +36,8 @@ double distance(const Tensor& a, const Tensor& b) {
 
 void check(const Tensor& logits, const Tensor& targets, const Tensor& weight) {
   const auto exact = outcome(logits, targets, weight, composed),
-             own = outcome(logits, targets, weight, weighted_nll);
-  const auto single = outcome(logits.to(at::kFloat), targets, weight, weighted_nll);
+             own = outcome(logits, targets, weight, summed_nll);
+  const auto single = outcome(logits.to(at::kFloat), targets, weight, summed_nll);
   for (size_t i = 0; i < exact.size(); ++i) {
     const double size = exact[i].abs().max().item<double>();
     EXPECT_LE(distance(own[i], exact[i]), 1e-13 * size);
@@ -47,7 +47,7 @@ void check(const Tensor& logits, const Tensor& targets, const Tensor& weight) {
   }
 }
 
-TEST(WeightedNll, IsTheLibrarysInOneNode) {
+TEST(SummedNll, IsTheLibrarysInOneNode) {
   at::manual_seed(5);
   for (const int64_t rows : {1, 3, 200})
     for (const int64_t width : {2, 13, 16, 31, 256, 1000}) {
@@ -62,25 +62,25 @@ TEST(WeightedNll, IsTheLibrarysInOneNode) {
     }
 }
 
-TEST(WeightedNll, TakesLogitsOfAnySize) {
+TEST(SummedNll, TakesLogitsOfAnySize) {
   const Tensor targets = at::randint(50, {64}, at::kLong), weight = at::rand({64});
   check(at::randn({64, 50}, at::kDouble).mul_(100).to(at::kFloat).to(at::kDouble), targets, weight);
   check(at::randn({64, 50}, at::kDouble).add_(1e4).to(at::kFloat).to(at::kDouble), targets, weight);
 }
 
-TEST(WeightedNll, PassesOnWhatIsNotFinite) {
+TEST(SummedNll, PassesOnWhatIsNotFinite) {
   const Tensor targets = at::randint(50, {8}, at::kLong), weight = at::rand({8});
   for (const double bad : {double(NAN), double(INFINITY)}) {
     const Tensor logits = at::randn({8, 50});
     logits.select(0, 3).select(0, 7).fill_(bad);
-    EXPECT_TRUE(weighted_nll(logits, targets, weight).isnan().item<bool>());
+    EXPECT_TRUE(summed_nll(logits, targets, weight).isnan().item<bool>());
   }
 }
 
-TEST(WeightedNll, RefusesTargetsBeyondTheVocabulary) {
+TEST(SummedNll, RefusesTargetsBeyondTheVocabulary) {
   const Tensor logits = at::randn({4, 10}), weight = at::rand({4});
   for (const int64_t bad : {-1, 10})
-    EXPECT_THROW(weighted_nll(logits, at::randint(10, {4}, at::kLong).fill_(bad), weight), c10::Error);
+    EXPECT_THROW(summed_nll(logits, at::randint(10, {4}, at::kLong).fill_(bad), weight), c10::Error);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 
 #include "ops/attention.h"
 #include "ops/embedding.h"
+#include "ops/head.h"
 #include "ops/nll.h"
 #include "ops/norm.h"
 #include "ops/products.h"
@@ -43,7 +44,8 @@ TEST(SecondDerivative, IsRefusedByName) {
   expect_refusal("swiglu_mlp", x, [&](const Tensor& t) { return swiglu_mlp(t, two, square); });
   expect_refusal("rms_norm", x, [&](const Tensor& t) { return rms_norm(t, square[0], 1e-5); });
   expect_refusal("rms_norm", x, [&](const Tensor& t) { return add_rms_norm(t, x, square[0], 1e-5).norm; });
-  expect_refusal("weighted_nll", x, [&](const Tensor& t) { return weighted_nll(t, targets, weight); });
+  expect_refusal("summed_nll", x, [&](const Tensor& t) { return summed_nll(t, targets, weight); });
+  expect_refusal("head_loss", x, [&](const Tensor& t) { return head_loss(t, square, targets, weight, 1); });
   expect_refusal("short attention", qkv, [&](const Tensor& t) { return short_attention(t, qkv, qkv, 0.25); });
 }
 
