@@ -121,13 +121,14 @@ std::vector<Tensor> Decoder::coordinates(const Tensor& tokens) const {
   return out;
 }
 
-Tensor Decoder::loss(const Batch& batch) const {
+Tensor Decoder::loss(const Batch& batch) const { return loss(batch, batch.weight / batch.weight.sum()); }
+
+Tensor Decoder::loss(const Batch& batch, const Tensor& share) const {
   Tensor more;
   const Tensor x =
       hidden(batch.tokens, batch.rows, {.documents = batch.documents, .training = true, .loss = &more});
-  const Tensor share = batch.weight / batch.weight.sum();
   const Tensor loss = head_loss(x, w(plan_.head), batch.targets, share);
-  return more.defined() ? loss + more : loss;
+  return more.defined() ? loss + more * share.sum() : loss;
 }
 
 }  // namespace darope

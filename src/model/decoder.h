@@ -36,7 +36,10 @@ class Decoder {
   Tensor hidden(const Tensor& tokens, const Tensor& rows) const { return hidden(tokens, rows, {}); }
   Tensor logits(const Tensor& hidden) const;  // [N, V], float32 or float64
   Tensor nll(const Batch& batch) const;       // [N]
-  Tensor loss(const Batch& batch) const;      // sum w nll / sum w, with dropout, and the layers' own terms
+  // With dropout, and with the layers' own terms: the mean of nll by the batch's weight, or its sum by share,
+  // which counts those terms by the sum of shares.
+  Tensor loss(const Batch& batch) const;
+  Tensor loss(const Batch& batch, const Tensor& share) const;
   Tensor next(const Tensor& tokens, Cache& cache) const;  // [B, V]: what may follow [B, T] more tokens
 
   std::vector<Tensor> coordinates(const Tensor& tokens) const;  // of each layer, as Encoding has them

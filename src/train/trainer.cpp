@@ -4,6 +4,7 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <malloc.h>
@@ -78,8 +79,7 @@ class Trainer {
         hooks_(hooks),
         optimizer_(model.weights(), model.plan(), config.optim),
         loss_(at::zeros({1}, model.weights().flat().options())),
-        batch_weight_(at::zeros({}, loss_.options())),
-        over_all_weight_(at::zeros({}, loss_.options())) {
+        weight_(at::zeros_like(loss_)) {
     clean_checkpoints(folder_ / "checkpoints");
     clean_checkpoints(folder_ / "best");
     resume();
@@ -96,7 +96,7 @@ class Trainer {
   void write_model(CheckpointFiles& files);
   Logs open_logs();
   void validate(int64_t step, Logs& logs);
-  double load_batch(int64_t index);
+  void load_batch(int64_t index);
   bool accumulates() const { return config_.grad_acc_steps > 1; }
   void accumulate();
   void accumulate_and_step();
@@ -116,10 +116,8 @@ class Trainer {
   std::filesystem::path folder_;
   const TrainHooks& hooks_;
   AdamW optimizer_;
-  Tensor loss_;  // [1]: of a step: the sum of its weighted losses over the sum of its weights
-  // Where a step has several batches: the current one's sum of weights, and, from the last one on, 1 over
-  // that of all. Tensors, since a recorded step reads them; one batch needs neither.
-  Tensor batch_weight_, over_all_weight_;
+  Tensor loss_;    // [1]: of a step: the sum of its weighted losses over the sum of its weights
+  Tensor weight_;  // [1]: of the batches so far, where a step has several
   std::map<int64_t, Lane> lanes_;  // by the tokens of a batch
   Lane* lane_ = nullptr;           // the current batch's
   double best_loss_ = INFINITY;
@@ -207,16 +205,13 @@ void Trainer::validate(int64_t step, Logs& logs) {
   save_best(step);
 }
 
-// Returns the sum of the batch's weights, where a step needs it.
-double Trainer::load_batch(int64_t index) {
+void Trainer::load_batch(int64_t index) {
   const Clock::time_point from = Clock::now();
   const Batch batch = data_.at(index);
   data_seconds_ += std::chrono::duration<double>(Clock::now() - from).count();
-  const double weight = accumulates() ? batch.weight.sum(at::kDouble).item<double>() : 0;
   if (const auto known = lanes_.find(batch.tokens.numel()); known != lanes_.end()) {
     lane_ = &known->second;
-    lane_->upload.copy(batch, lane_->batch);
-    return weight;
+    return lane_->upload.copy(batch, lane_->batch);
   }
   const at::Device device = model_.device();
   const auto recorded = [&](void (Trainer::*work)()) {
@@ -227,7 +222,6 @@ double Trainer::load_batch(int64_t index) {
                         Lane{batch.to(device), Upload(device), recorded(&Trainer::accumulate),
                              recorded(&Trainer::accumulate_and_step)})
                .first->second;
-  return weight;
 }
 
 // Dropout is a function of seed and batch, so that a resumed run drops what the undisturbed one drops.
@@ -238,11 +232,14 @@ void Trainer::seed_dropout(int64_t batch_index) {
   generator.set_current_seed(Random(uint64_t(config_.seed), "dropout", uint64_t(batch_index)).bits64());
 }
 
-// The gradients and the loss of one batch, added to those there are: the sum of its weighted losses, which
-// the last batch divides by the weights of all, or the mean where it is the only one.
+// The gradients and the loss of one batch, added to those there are. Where a step has several, sums are added
+// and divided by the weight of all in the end: that is the larger batch, however many targets each of them
+// has.
 void Trainer::accumulate() {
   model_.refresh();
-  const Tensor mean = model_.loss(lane_->batch), loss = accumulates() ? mean * batch_weight_ : mean;
+  const Tensor& weight = lane_->batch.weight;
+  const Tensor loss = accumulates() ? model_.loss(lane_->batch, weight) : model_.loss(lane_->batch);
+  if (accumulates()) weight_.add_(weight.sum());
   loss.backward();
   optimizer_.collect();
   loss_.add_(loss.detach());
@@ -251,8 +248,8 @@ void Trainer::accumulate() {
 void Trainer::accumulate_and_step() {
   accumulate();
   if (accumulates()) {
-    optimizer_.scale(over_all_weight_);
-    loss_.mul_(over_all_weight_);
+    optimizer_.scale(weight_.reciprocal());
+    loss_.div_(weight_);
   }
   optimizer_.step(loss_);
 }
@@ -262,14 +259,12 @@ bool Trainer::step(int64_t step) {
   optimizer_.set_rate(learning_rate(config_.optim, model_.config().lingua(), step, config_.steps));
   optimizer_.zero_gradients();
   loss_.zero_();
+  weight_.zero_();
   int64_t seen = 0;
-  double all_weight = 0;
   for (int64_t micro = 0; micro < config_.grad_acc_steps; ++micro) {
     if (micro > 0 && stop_signal()) return false;
     const int64_t index = step * config_.grad_acc_steps + micro;
-    const double weight = load_batch(index);
-    all_weight += weight;
-    if (accumulates()) batch_weight_.fill_(weight), over_all_weight_.fill_(1 / all_weight);
+    load_batch(index);
     seed_dropout(index);
     (micro + 1 < config_.grad_acc_steps ? lane_->micro : lane_->last_micro).run();
     seen += lane_->batch.tokens.numel();
