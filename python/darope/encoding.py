@@ -228,10 +228,10 @@ class Encoding(nn.Module):
             raise TypeError(f"causal must be True or False; got {causal!r}")
         if cache is not None and not isinstance(cache, Cache):
             raise TypeError(f"cache must come from new_cache(batch, length); got {type(cache).__name__}")
-        if documents is not None:
-            _check_documents(documents, q)
         seen = cache.length if cache is not None else 0
         q, k = self._encode(q, k, x, positions, seen)
+        if documents is not None:
+            _check_documents(documents, q)
         if cache is None:
             return self._attend(q, k, v, positions, documents, causal)
         try:

@@ -117,15 +117,16 @@ def counts_of_a_scan(gates):
 
 
 def test_places_that_rise_again_count_once(device):
-    """Where counts are whole numbers but for a rounding, they may rise from one key to the one before it that counts nothing: a place
-    then comes back two keys on, and what the first key of it gives must not be added twice."""
+    """A key that counts nothing has the count of the key behind it, but for the rounding of a scan: beside a
+    whole number its place may be the one below. The place then comes back a key on, and what the first key
+    of it gives must not be added twice.
+    """
     generator = torch.Generator().manual_seed(2)
     shape = (20000, 32)
     full = 36 + torch.rand(shape, generator=generator, dtype=torch.float64)  # gates next to 1
     content = torch.where(torch.rand(shape, generator=generator) < 0.5, -38.0, full)  # and next to 0
-    content[:, 10] = (
-        34.5  # a key that counts half, one that counts nothing, and the whole numbers behind them
-    )
+    # a key that counts half, one that counts nothing, and one behind which counts are next to whole numbers
+    content[:, 10] = 37.5
     content[:, 8], content[:, 9] = 0.0, -38.0
     place = counts_of_a_scan(content.sigmoid()).floor()
     again = (place[:, 8] == place[:, 10]) & (place[:, 9] < place[:, 10])

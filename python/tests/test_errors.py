@@ -349,6 +349,39 @@ def test_input_of_the_coordinate():
     )
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_documents(name):
+    call = Call(name)
+    for shape in ((5,), (1, 5), (2, 4), (2, 5, 1)):
+        refuses(
+            ValueError,
+            ["documents must be [B, T] = [2, 5]", f"got {list(shape)}"],
+            lambda: call.attend(documents=torch.zeros(shape, dtype=torch.long)),
+        )
+    refuses(TypeError, ["documents", "float32"], lambda: call.attend(documents=torch.zeros(2, 5)))
+    refuses(TypeError, ["documents", "bool"], lambda: call.attend(documents=torch.zeros(2, 5).bool()))
+    refuses(TypeError, ["documents must be a tensor", "list"], lambda: call.attend(documents=[[0] * 5] * 2))
+    ids = torch.zeros(2, 5, dtype=torch.long)
+    refuses(ValueError, ["documents", "device", "meta"], lambda: call.attend(documents=ids.to("meta")))
+    refuses(TypeError, ["q must be a tensor"], lambda: call.attend(q=3, documents=ids))
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["with and then without", "without and then with"])
+def test_documents_come_with_every_call_on_a_cache(first):
+    call, ids = Call("alibi"), torch.zeros(2, 5, dtype=torch.long)
+    cache = call.module.new_cache(2, 12)
+    given, missing = (ids, None) if first else (None, ids)
+    call.attend(documents=given, cache=cache)
+    refuses(
+        ValueError,
+        ["documents must come with every call"],
+        lambda: call.attend(documents=missing, cache=cache),
+    )
+    assert cache.length == 5
+    call.attend(documents=given, cache=cache)
+    assert cache.length == 10
+
+
 def test_sizes_of_the_cache():
     new_cache = create().new_cache
     refuses(ValueError, ["batch >= 0", "-1"], lambda: new_cache(-1, 4))
