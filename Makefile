@@ -1,5 +1,5 @@
 # Two front doors: `make run` and `make test`. Both set up what a fresh machine lacks; the rest is CMake.
-.PHONY: run test build clean
+.PHONY: run test build coverage clean
 
 CMAKE := .venv/bin/cmake
 CONFIGURE := $(CMAKE) -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/.venv/bin/ninja \
@@ -20,6 +20,18 @@ build:
 	@$(MAKE) --no-print-directory build/build.ninja
 	@$(CMAKE) --build build --target darope python_package
 	@$(MAKE) --no-print-directory link
+
+# Which lines the tests run, of C++ and of Python, and how few of them are too few.
+coverage:
+	@./setup test
+	@$(CONFIGURE) -B build/coverage -DDAROPE_COVERAGE=ON -DDAROPE_CUDA=OFF .
+	@$(CMAKE) --build build/coverage
+	@.venv/bin/ctest --test-dir build/coverage -j $$(nproc) --output-on-failure
+	@.venv/bin/gcovr --root . --filter src/ --sort uncovered-percent --fail-under-line 85 build/coverage
+	@PYTHONPATH=build/coverage/python DAROPE_BUILD=build/coverage DAROPE_BINARY=build/coverage/darope \
+	  .venv/bin/coverage run --data-file=build/coverage/python.coverage --source=build/coverage/python \
+	  -m pytest -q -m "not slow" python/tests
+	@.venv/bin/coverage report --data-file=build/coverage/python.coverage --fail-under=85
 
 build/build.ninja: setup requirements/build.txt
 	@$(CONFIGURE) -B build .

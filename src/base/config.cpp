@@ -217,7 +217,7 @@ bool is_plain_word(std::string_view text) {
 }
 
 std::string yaml_value(const Field& field) {
-  const std::string json = field.json();
+  std::string json = field.json();
   if (!json.starts_with('"')) return json;
   const std::string_view inside = std::string_view(json).substr(1, json.size() - 2);
   return is_plain_word(inside) ? std::string(inside) : json;

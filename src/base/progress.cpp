@@ -3,12 +3,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <cstdio>
 
 namespace darope {
 
 std::string format_time(double seconds) {
-  const int64_t s = int64_t(seconds + 0.5);
+  const int64_t s = std::llround(seconds);
   return s >= 3600 ? fmt::format("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60)
                    : fmt::format("{}:{:02}", s / 60, s % 60);
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <charconv>
 #include <chrono>
 #include <cstring>
 
@@ -111,8 +112,10 @@ std::filesystem::path new_file_in(const std::filesystem::path& folder) {
   int64_t time = int64_t(now());
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     const std::string name = entry.path().filename();
-    if (name.starts_with(kPrefix))
-      time = std::max<int64_t>(time, std::atoll(name.c_str() + kPrefix.size()) + 1);
+    if (!name.starts_with(kPrefix)) continue;
+    int64_t other = 0;
+    std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), other);
+    time = std::max(time, other + 1);
   }
   char host[256] = "localhost";
   ::gethostname(host, sizeof host - 1);

@@ -63,7 +63,7 @@ class Merge {
   void push(size_t recording) {
     const auto& [counts, scale] = recordings_[recording];
     if (next_[recording] < counts.values.size())
-      heads_.push({scale(counts.values[next_[recording]]), recording});
+      heads_.emplace(scale(counts.values[next_[recording]]), recording);
   }
 
   using Head = std::pair<double, size_t>;

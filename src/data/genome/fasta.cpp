@@ -23,9 +23,9 @@ constexpr char kBlank = ' ', kWrong = 0;
 // What each byte of a sequence line stands for: a base, nothing, or a mistake.
 constexpr std::array<char, 256> kMeaning = [] {
   std::array<char, 256> table{};
-  for (const char c : std::string_view("ACGT")) table[size_t(c)] = table[size_t(c) + 32] = c;
-  for (const char c : std::string_view("NRYSWKMBDHVU")) table[size_t(c)] = table[size_t(c) + 32] = 'N';
-  for (const char c : std::string_view(" \t\r\n")) table[size_t(c)] = kBlank;
+  for (const unsigned char c : std::string_view("ACGT")) table[c] = table[c + 32u] = char(c);
+  for (const unsigned char c : std::string_view("NRYSWKMBDHVU")) table[c] = table[c + 32u] = 'N';
+  for (const unsigned char c : std::string_view(" \t\r\n")) table[c] = kBlank;
   return table;
 }();
 

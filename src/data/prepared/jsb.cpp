@@ -70,7 +70,7 @@ std::string show_chorale(std::span<const int64_t> tokens) {
     out += fmt::format("{:<9}", tokens[i] < kFirstPitch
                                     ? "."
                                     : fmt::format("{}{}", kNames[size_t(pitch % 12)], pitch / 12 - 1));
-    if (i % kVoices == kVoices - 1 || i + 1 == tokens.size()) out += "\n";
+    if (i % kVoices == kVoices - 1 || i + 1 == tokens.size()) out += '\n';
   }
   return out;
 }

@@ -29,7 +29,7 @@ class Reader {
  public:
   Reader(const Json& json, std::string where) : json_(json), where_(std::move(where)) {}
 
-  Reader at(const char* key) const {
+  Reader at(const std::string& key) const {
     if (!json_.is_object() || !json_.contains(key)) throw Error(fmt::format("{} has no {}", where_, key));
     return {json_[key], fmt::format("{}: {}", where_, key)};
   }
@@ -132,7 +132,7 @@ Manifest parse_manifest(std::string_view text, const std::string& where) {
                .sources = {},
                .skipped = {}};
   for (size_t i = 0; i < kSplitNames.size(); ++i)
-    out.splits[i] = read_split(top.at("splits").at(kSplitNames[i].data()));
+    out.splits[i] = read_split(top.at("splits").at(std::string(kSplitNames[i])));
   top.at("sources").list([&](const Reader& file) { out.sources.push_back(read_file_facts(file)); });
   top.at("skipped").list([&](const Reader& each) {
     const Reader offset = each.at("offset");
