@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -55,7 +56,31 @@ fs::path parent_of(const fs::path& path) {
   return path.has_parent_path() ? path.parent_path() : fs::path(".");
 }
 
+constexpr std::string_view kTemporary = ".part-";
+
+// A name that nobody can foresee: two writers of one file do not meet, and no link lies in wait.
+fs::path temporary_beside(const fs::path& path) {
+  uint64_t random = 0;
+  if (::getrandom(&random, sizeof random, 0) != ssize_t(sizeof random))
+    fail_on("name a temporary file for", path);
+  return parent_of(path) / fmt::format("{}{}-{:016x}", kTemporary, path.filename().string(), random);
+}
+
 }  // namespace
+
+fs::path make_temporary_folder(const fs::path& path) {
+  const fs::path temporary = temporary_beside(path);
+  if (::mkdir(temporary.c_str(), 0777) != 0) fail_on("create", temporary);
+  return temporary;
+}
+
+void remove_leftovers(const fs::path& folder) {
+  std::error_code gone;
+  std::vector<fs::path> left;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, gone))
+    if (entry.path().filename().string().starts_with(kTemporary)) left.push_back(entry.path());
+  for (const fs::path& each : left) remove_tree(each);
+}
 
 void fail_on(const std::string& action, const fs::path& path) {
   const int code = errno;
@@ -70,7 +95,9 @@ Descriptor::Descriptor(const fs::path& path, int flags) : fd_(::open(path.c_str(
 Descriptor::~Descriptor() { ::close(fd_); }
 
 FileWriter::FileWriter(const fs::path& path)
-    : path_(path), temporary_(path.string() + ".part"), file_(temporary_, O_WRONLY | O_CREAT | O_TRUNC) {}
+    : path_(path),
+      temporary_(temporary_beside(path)),
+      file_(temporary_, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW) {}
 FileWriter::~FileWriter() {
   if (!committed_) ::unlink(temporary_.c_str());
 }
@@ -175,15 +202,13 @@ void remove_file(const fs::path& path) {
 }
 
 void remove_tree(const fs::path& path) {
+  const fs::file_type type = fs::symlink_status(path).type();
+  if (type == fs::file_type::not_found) return;
+  if (type != fs::file_type::directory) return remove_file(path);  // a link goes, and what it leads to stays
   std::error_code gone;
   std::vector<fs::path> inside;
   for (const fs::directory_entry& entry : fs::directory_iterator(path, gone)) inside.push_back(entry.path());
-  for (const fs::path& each : inside) {
-    if (fs::is_directory(fs::symlink_status(each)))
-      remove_tree(each);
-    else
-      remove_file(each);
-  }
+  for (const fs::path& each : inside) remove_tree(each);
   if (::rmdir(path.c_str()) != 0 && errno != ENOENT) fail_on("remove", path);
 }
 

@@ -71,7 +71,11 @@ void sync_directory(const std::filesystem::path& path);
 void rename_path(const std::filesystem::path& from,
                  const std::filesystem::path& to);  // durable once it returns
 void remove_file(const std::filesystem::path& path);
-void remove_tree(const std::filesystem::path& path);  // gone already is fine
+void remove_tree(const std::filesystem::path& path);  // gone already is fine; links are removed, not followed
+// An empty folder beside `path`, to be filled and renamed to it.
+std::filesystem::path make_temporary_folder(const std::filesystem::path& path);
+// What writers that were killed left in a folder. For whoever writes there alone.
+void remove_leftovers(const std::filesystem::path& folder);
 
 // A whole file, read-only, in memory as the system pages it in. Not for files that others may shrink
 // meanwhile.

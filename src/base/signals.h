@@ -16,6 +16,7 @@ class HeldSignals {
   ~HeldSignals();
   HeldSignals(const HeldSignals&) = delete;
   HeldSignals& operator=(const HeldSignals&) = delete;
+  const sigset_t& before() const { return before_; }  // what was held back before
 
  private:
   sigset_t before_;

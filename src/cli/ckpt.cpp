@@ -2,8 +2,7 @@
 
 #include "base/error.h"
 #include "cli/verbs.h"
-#include "runs/runs.h"
-#include "train/checkpoint_dir.h"
+#include "runs/run_folder.h"
 
 namespace darope {
 namespace {
@@ -12,12 +11,11 @@ namespace fs = std::filesystem;
 
 // DIR is a run's folder, its checkpoints/, or one checkpoint.
 std::vector<Checkpoint> checkpoints_in(const fs::path& folder) {
-  if (fs::exists(folder / "MANIFEST.json")) return {{0, folder}};
+  if (is_checkpoint(folder)) return {{0, folder}};
+  const RunFolder run(folder);
   std::vector<Checkpoint> out;
-  for (const char* name : {"checkpoints", "best", "."})
-    if (fs::is_directory(folder / name))
-      for (Checkpoint& each : list_checkpoints(folder / name))
-        out.push_back({each.step, each.folder.lexically_normal()});
+  for (const fs::path& root : {run.checkpoints(), run.best(), folder})
+    for (const Checkpoint& each : list_checkpoints(root)) out.push_back(each);
   if (!out.empty()) return out;
   refuse_comparison(folder);
   throw Error(fmt::format("{} holds no complete checkpoint: give a run's folder or one checkpoint's",

@@ -5,6 +5,7 @@
 
 #include "base/config.h"
 #include "base/error.h"
+#include "base/files.h"
 #include "base/signals.h"
 #include "cli/verbs.h"
 #include "data/text/token_file.h"
@@ -13,6 +14,7 @@
 #include "report/report.h"
 #include "runs/bundle.h"
 #include "runs/finished_run.h"
+#include "runs/lock.h"
 
 namespace darope {
 namespace {
@@ -85,7 +87,7 @@ CompareConfig load(const CompareSettings& s, const CLI::App& verb) {
 }
 
 void pack(const CompareSettings& s, const fs::path& out) {
-  if (s.bundle.empty() || !fs::exists(out / "runs")) return;
+  if (s.bundle.empty() || !fs::exists(ComparisonFolder(out).runs())) return;
   fmt::print(stderr, "{} finished runs in {}\n", write_bundle(s.bundle, {out}, Packing::kQuick), s.bundle);
 }
 
@@ -150,8 +152,11 @@ void compare_verb(const CompareSettings& s, const CLI::App& verb) {
   const std::vector<RunConfig> share = share_of(plan, shard);
   if (s.dry_run) return print_plan(plan, share, config, s);
   watch_signals();
-  check_folder(plan);
+  check_folder(plan);  // refuses before anything is made
   check_bundles(s, plan, share);
+  make_directories(out);
+  const Lock lock(ComparisonFolder(out).lock(s.shard), fmt::format("comparing in {}", out.string()));
+  check_folder(plan);  // once more: until now, another process may have been at work here
   for (const std::string& bundle : s.from) take_finished(plan, bundle);
   try {
     run_plan(share, config);
@@ -159,8 +164,8 @@ void compare_verb(const CompareSettings& s, const CLI::App& verb) {
     pack_after_stop(s, out);
     throw;
   }
-  const auto missing = std::count_if(plan.begin(), plan.end(),
-                                     [](const RunConfig& run) { return !is_finished(run.dump_dir); });
+  const auto missing = std::count_if(
+      plan.begin(), plan.end(), [](const RunConfig& run) { return !RunFolder(run.dump_dir).is_finished(); });
   if (missing > 0) {
     pack(s, out);
     fmt::print(
@@ -171,7 +176,7 @@ void compare_verb(const CompareSettings& s, const CLI::App& verb) {
   report::Options options;
   options.order = encoding_order();
   fmt::print("{}\n{}\n", report::terminal_table(report::write_report(out, {out}, options)),
-             (out / "report.html").string());
+             ComparisonFolder(out).page().string());
   pack(s, out);
 }
 

@@ -12,6 +12,7 @@
 #include "eval/evaluate.h"
 #include "experiments/past.h"
 #include "experiments/saved_run.h"
+#include "runs/facts.h"
 #include "runs/score_means.h"
 
 namespace darope {
@@ -81,7 +82,7 @@ void print_json(const SavedRun& run, const Dataset& data, const std::vector<Scor
 
 // Scores of one checkpoint: a table, and each example's in a folder of the run.
 void eval_verb(const EvalSettings& settings, const std::vector<std::string>& overrides) {
-  SavedRun run = open_run(settings.run, settings.which, overrides);
+  SavedRun run = open_run(RunFolder(settings.run), settings.which, overrides);
   const Dataset data =
       open_dataset(run.config.data, uint64_t(run.config.seed), run.config.steps * run.config.grad_acc_steps);
   if (settings.list) return print_list(data);
@@ -92,14 +93,21 @@ void eval_verb(const EvalSettings& settings, const std::vector<std::string>& ove
   std::string lines;
   evaluate(*run.model, data, chosen, [&](const Score& s) { lines += to_line(s); });
   const std::vector<Metric> metrics = metrics_of(chosen, data);
-  const std::filesystem::path folder = std::filesystem::path(settings.run) / "evals" /
-                                       run.checkpoint.filename() / variant_of(settings, overrides);
-  make_directories(folder);
-  write_file(folder / "results.jsonl", lines);
-  const std::vector<ScoreMean> means = means_of(read_scores(lines, "results.jsonl"));
+  const RunFolder folder =
+      RunFolder(settings.run).evaluation(run.checkpoint.filename().string(), variant_of(settings, overrides));
+  make_directories(folder.path());
+  write_file(folder.scores(), lines);
+  write_file(folder.manifest(), nlohmann::ordered_json{{"schema", kRunSchema},
+                                                       {"dataset", data.name},
+                                                       {"encoding", run.config.model.encoding},
+                                                       {"step", run.step},
+                                                       {"metrics", to_json(metrics)}}
+                                        .dump(1) +
+                                    "\n");
+  const std::vector<ScoreMean> means = means_of(read_scores(lines, folder.scores().string()));
   if (settings.json) return print_json(run, data, means);
   fmt::print("{} at step {}, {}\n{}each example's scores: {}\n", data.name, run.step,
-             run.config.model.encoding, table_of(means, metrics), (folder / "results.jsonl").string());
+             run.config.model.encoding, table_of(means, metrics), folder.scores().string());
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ void generate_verb(const GenerateSettings& settings) {
   if (!(settings.sampling.temperature >= 0 && std::isfinite(settings.sampling.temperature)))
     throw Error(fmt::format("--temperature is {}: it must be 0 or a finite number above",
                             settings.sampling.temperature));
-  const SavedRun run = open_run(settings.run, settings.which);
+  const SavedRun run = open_run(RunFolder(settings.run), settings.which);
   const std::shared_ptr<const Tokenizer> text = tokenizer_of(run.config.data);
   const std::vector<int64_t> prompt =
       text ? text->encode(settings.prompt) : parse_ids(settings.prompt, run.config.model.vocab_size);

@@ -43,7 +43,7 @@ void print_report(const ReportSettings& s) {
   if (!s.csv.empty()) write_file(s.csv, report::results_csv(summary));
   if (!s.bundle.empty())
     fmt::print(stderr, "{} finished runs in {}\n", write_bundle(s.bundle, comparisons), s.bundle);
-  fmt::print("{}\n{}\n", report::terminal_table(summary), (out / "report.html").string());
+  fmt::print("{}\n{}\n", report::terminal_table(summary), ComparisonFolder(out).page().string());
 }
 
 }  // namespace
@@ -54,7 +54,7 @@ void add_report(CLI::App& app) {
   verb->add_option("DIR", settings->comparisons, "folders and bundles of comparisons; several count as one")
       ->required();
   verb->add_option("--out", settings->out,
-                   "where report.html and results.json go; without it, into the first folder given");
+                   "where the page and its numbers go; without it, into the first folder given");
   verb->add_option("--reference", settings->options.reference,
                    "the encoding the others are tested against; without it darope, or the first");
   verb->add_option("--margin", settings->options.margin, "a difference this small counts as a tie")

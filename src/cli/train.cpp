@@ -4,7 +4,6 @@
 
 #include "base/config.h"
 #include "base/error.h"
-#include "base/files.h"
 #include "base/names.h"
 #include "base/signals.h"
 #include "cli/verbs.h"
@@ -12,7 +11,6 @@
 #include "experiments/run.h"
 #include "runs/finished_run.h"
 #include "runs/score_means.h"
-#include "train/checkpoint_dir.h"
 
 namespace darope {
 namespace {
@@ -42,10 +40,11 @@ void train_verb(const TrainSettings& settings, const std::vector<std::string>& o
   if (settings.deterministic) config.deterministic = true;
   const Resume resume = resume_of(settings);
   if (settings.print_config) {
-    fmt::print("{}", to_yaml(resolve(config)));
+    fmt::print("{}", to_yaml(resolve(config, open_data(config))));
     return;
   }
-  const bool begun = !list_checkpoints(std::filesystem::path(config.dump_dir) / "checkpoints").empty();
+  const RunFolder folder(config.dump_dir);
+  const bool begun = folder.has_checkpoints();
   if (settings.resume == "must" && !begun)
     throw Error(fmt::format("--resume=must, but {} has no checkpoint to go on from", config.dump_dir));
   if (settings.resume == "never" && begun)
@@ -53,9 +52,8 @@ void train_verb(const TrainSettings& settings, const std::vector<std::string>& o
                             config.dump_dir));
   if (settings.dry_run) return dry_run(config);
   watch_signals();
-  if (const int code = run(config, {}, resume); code != kDone)
-    throw Error("the run diverged", ExitCode(code));
-  const FinishedRun done = read_finished(read_run_files(config.dump_dir));
+  if (const int code = run(config, resume); code != kDone) throw Error("the run diverged", ExitCode(code));
+  const FinishedRun done = read_finished(read_run_files(folder));
   fmt::print("{}{}\n", table_of(means_of(done.scores), done.metrics), config.dump_dir);
 }
 

@@ -89,16 +89,18 @@ std::vector<RunConfig> make_plan(const CompareConfig& config) {
   if (!file) check_list("tasks", tasks);
   std::vector<RunConfig> plan;
   for (int64_t i = 0; i < config.seeds; ++i)
-    for (const std::string& task : tasks)
+    for (const std::string& task : tasks) {
+      RunConfig run = config;
+      run.data.task = task;
+      run.seed = run.model.seed = config.seed + i;
+      const Dataset data = open_data(run);
       for (const std::string& encoding : config.encodings) {
-        RunConfig run = config;
-        run.data.task = task;
         run.model.encoding = encoding;
-        run.seed = run.model.seed = config.seed + i;
         run.name = fmt::format("{}-{}-s{}", file_name(dataset_name(run.data)), file_name(encoding), run.seed);
-        run.dump_dir = (fs::path(config.dump_dir) / "runs" / run.name).string();
-        plan.push_back(resolve(run));
+        run.dump_dir = ComparisonFolder(config.dump_dir).run(run.name).path().string();
+        plan.push_back(resolve(run, data));
       }
+    }
   return plan;
 }
 
@@ -109,10 +111,10 @@ void check_folder(const std::vector<RunConfig>& plan) {
       throw Error(
           fmt::format("{} is a file where a folder is needed: choose another with --out", part.string()));
   const Belonging belonging(plan, folder, "folder with --out");
-  for (const fs::path& run : runs_in(runs)) {
+  for (const RunFolder& run : runs_in(runs)) {
     RunConfig there;
-    read_config_file(list_fields(there), run / "config.yaml");
-    belonging.check(there, run, fact(run, "data_order"));
+    read_config_file(list_fields(there), run.config());
+    belonging.check(there, run.path(), run.fact("data_order"));
   }
   for (const RunConfig& run : plan) check_past(run, {});
 }
@@ -122,19 +124,19 @@ void check_bundle(const std::vector<RunConfig>& plan, const std::vector<RunConfi
   check_writable(bundle);
   if (!fs::exists(bundle)) return;
   const Belonging belonging(plan, bundle, "file with --bundle");
-  std::map<std::string, fs::path> folders;
-  for (const RunConfig& run : share) folders[run.name] = run.dump_dir;
+  std::map<std::string, RunFolder> folders;
+  for (const RunConfig& run : share) folders.emplace(run.name, run.dump_dir);
   read_bundle(bundle, [&](const RunFiles& run) {
     RunConfig there;
-    read_yaml(list_fields(there), run.config, (run.folder / "config.yaml").string());
+    read_yaml(list_fields(there), run.config, RunFolder(run.folder).config().string());
     belonging.check(there, run.folder, data_order_of(run));
     const auto ours = folders.find(run.name);
     if (ours == folders.end()) return;
-    if (is_finished(ours->second) ? read_file(ours->second / "run.json") != run.facts : !taken)
+    if (ours->second.is_finished() ? read_file(ours->second.facts()) != run.facts : !taken)
       throw Error(
           fmt::format("{0} holds a run {1} that is not the one of {2}: take its runs with --from {0}, or "
                       "choose another file with --bundle",
-                      bundle.string(), run.name, ours->second.string()));
+                      bundle.string(), run.name, ours->second.path().string()));
   });
 }
 

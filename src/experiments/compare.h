@@ -2,7 +2,9 @@
 #include <map>
 #include <set>
 
+#include "experiments/process.h"
 #include "experiments/run.h"
+#include "runs/run_folder.h"
 
 namespace darope {
 
@@ -54,14 +56,24 @@ struct Pace {
 };
 Pace pace_of(const CompareConfig& config);
 
+// How runs are started. One that has not used a processor for so many seconds is asked to stop, and ended if
+// it does not answer.
+struct Launch {
+  std::filesystem::path program = kOwnProgram;
+  double patience = 600, patience_after_asking = 60;
+};
+
+// `darope train` with one run's settings, which it finds in the comparison's folder.
+Process start_job(RunConfig config, const ComparisonFolder& folder, int64_t threads, const Launch& launch);
+
 // What the plan would cost, measured with a few steps of each encoding in a scratch folder, on standard
 // output. `finished` names runs that need not be trained.
 void print_cost(const std::vector<RunConfig>& plan, const CompareConfig& config,
-                const std::set<std::string>& finished);
+                const std::set<std::string>& finished, const Launch& launch = {});
 
-// Trains what is not finished yet, in processes of their own under dump_dir/runs/. A run that diverges is
-// kept as such; a run that fails is an Error once the others are through; a signal, watched by the caller,
-// stops and saves them all.
-void run_plan(const std::vector<RunConfig>& plan, const CompareConfig& config);
+// Trains what is not finished yet, each run as a program of its own. A run that diverges is kept as such; a
+// run that fails is an Error once the others are through; a signal, watched by the caller, stops and saves
+// them all.
+void run_plan(const std::vector<RunConfig>& plan, const CompareConfig& config, const Launch& launch = {});
 
 }  // namespace darope

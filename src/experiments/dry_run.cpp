@@ -29,9 +29,9 @@ std::string bands_of(const Plan& plan, int64_t bands) {
 }  // namespace
 
 void dry_run(const RunConfig& given) {
-  const RunConfig full = resolve(given);
-  const int64_t batches = full.steps * full.grad_acc_steps;
-  const int64_t tokens = tokens_before(*open_dataset(full.data, uint64_t(full.seed), batches).train, batches);
+  const Dataset asked = open_data(given);
+  const RunConfig full = resolve(given, asked);
+  const int64_t batches = full.steps * full.grad_acc_steps, tokens = tokens_before(*asked.train, batches);
   const Dataset data = open_dataset(widest(full.data), uint64_t(full.seed), batches);
   if (full.threads > 0) at::set_num_threads(int(full.threads));
   const at::Device device = find_device(full.device);

@@ -11,8 +11,6 @@
 #include "base/json.h"
 #include "data/open.h"
 #include "runs/lines.h"
-#include "runs/runs.h"
-#include "train/checkpoint_dir.h"
 
 namespace darope {
 namespace {
@@ -30,9 +28,8 @@ bool always_may_change(const std::string& key) {
          key.starts_with("checkpoint.") || key.starts_with("logging.");
 }
 
-bool has_checkpoints(const fs::path& run) { return !list_checkpoints(run / "checkpoints").empty(); }
 bool begins_elsewhere(const RunConfig& config, const Resume& resume) {
-  return !resume.from.empty() && !has_checkpoints(config.dump_dir);
+  return !resume.from.empty() && !RunFolder(config.dump_dir).has_checkpoints();
 }
 
 fs::path whole(const fs::path& path) {
@@ -47,14 +44,20 @@ std::string begun_from(const fs::path& checkpoint) {
 }
 
 // The folder that holds what the run goes on from.
-fs::path past_of(const RunConfig& config, const Resume& resume) {
+RunFolder past_of(const RunConfig& config, const Resume& resume) {
   return begins_elsewhere(config, resume) ? run_of(resume.from) : fs::path(config.dump_dir);
 }
 
-std::string changes_of(const fs::path& run, const RunConfig& config,
+std::string changes_of(const RunFolder& run, const RunConfig& config,
                        const std::vector<std::string>& may_change = {}) {
-  const fs::path file = run / "config.yaml";
-  return fs::exists(file) ? changes(read_file(file), file, config, may_change) : "";
+  return run.is_begun() ? changes(read_file(run.config()), run.config(), config, may_change) : "";
+}
+
+[[noreturn]] void refuse_data(const fs::path& run) {
+  throw Error(
+      fmt::format("the data are not what they were when {} was trained: put them back, or choose another "
+                  "folder (dump_dir, or --out of compare)",
+                  run.string()));
 }
 
 std::string data_order(const RunConfig& config) {
@@ -70,17 +73,8 @@ std::string data_order(const RunConfig& config) {
 }  // namespace
 
 std::string data_order_of(const RunFiles& run) {
-  const std::string file = (run.folder / "run.json").string();
+  const std::string file = RunFolder(run.folder).facts().string();
   return need<std::string>(parse_json(run.facts, file), "data_order", file);
-}
-
-// Written at its beginning or at its end.
-std::string fact(const fs::path& run, const char* key) {
-  for (const char* name : {"manifest.json", "run.json"})
-    if (const fs::path file = run / name; fs::exists(file))
-      if (const Json facts = parse_json(read_file(file), file.string()); facts.contains(key))
-        return need<std::string>(facts, key, file.string());
-  return "";
 }
 
 std::string changes(const RunConfig& before, const RunConfig& now,
@@ -117,19 +111,19 @@ void check_same_config(const std::string& text, const fs::path& file, const RunC
 }
 
 void check_past(const RunConfig& config, const Resume& resume) {
-  const fs::path folder = config.dump_dir;
-  if (const fs::path file = folder / "config.yaml"; fs::exists(file))
-    check_same_config(read_file(file), file, config, resume.may_change);
-  if (is_finished(folder) && !has_checkpoints(folder) && !changes_of(folder, config).empty())
+  const RunFolder folder(config.dump_dir);
+  if (folder.is_begun())
+    check_same_config(read_file(folder.config()), folder.config(), config, resume.may_change);
+  if (folder.is_finished() && !folder.has_checkpoints() && !changes_of(folder, config).empty())
     throw Error(fmt::format(
         "{} is finished and holds no checkpoint to go on from with other settings: choose another dump_dir",
-        folder.string()));
+        folder.path().string()));
   if (resume.from.empty()) return;
-  if (has_checkpoints(folder)) {
-    if (history(folder).starts_with(begun_from(resume.from))) return;
+  if (folder.has_checkpoints()) {
+    if (folder.read_history().starts_with(begun_from(resume.from))) return;
     throw Error(fmt::format(
         "--resume={}: {} has checkpoints of its own and was not begun from this one: choose another dump_dir",
-        resume.from.string(), folder.string()));
+        resume.from.string(), folder.path().string()));
   }
   if (!fs::is_directory(resume.from))
     throw Error(fmt::format("--resume={}: neither auto, must, never nor the folder of a checkpoint",
@@ -145,50 +139,48 @@ void check_past(const RunConfig& config, const Resume& resume) {
 }
 
 void check_dtype(const RunConfig& config, const Resume& resume, const std::string& dtype) {
-  const fs::path run = past_of(config, resume);
+  const RunFolder run = past_of(config, resume);
   // `auto` may mean another type on another machine; a run goes on in the one it began with.
-  if (const std::string before = fact(run, "dtype"); !before.empty() && before != dtype)
-    throw Error(fmt::format("{} was begun in {} and would go on in {} here: give dtype={}", run.string(),
-                            before, dtype, before));
+  if (const std::string before = run.fact("dtype"); !before.empty() && before != dtype)
+    throw Error(fmt::format("{} was begun in {} and would go on in {} here: give dtype={}",
+                            run.path().string(), before, dtype, before));
 }
 
-void check_data(const RunConfig& config, const Resume& resume) {
-  const fs::path run = past_of(config, resume), file = run / "config.yaml";
-  const std::string known = fact(run, "data_order");
-  if (known.empty() || !fs::exists(file)) return;
+void check_data(const RunConfig& config, const Resume& resume, const std::string& data_order_now) {
+  const RunFolder run = past_of(config, resume);
+  const std::string known = run.fact("data_order");
+  if (known.empty() || !run.is_begun()) return;
   RunConfig before;
-  read_yaml(list_fields(before), read_file(file), file.string());
-  for (const Difference& d : differences(before, config))
-    if (d.key.starts_with("data.")) return;  // other data on purpose
-  check_same_data(run, known, before);
+  read_yaml(list_fields(before), read_file(run.config()), run.config().string());
+  const std::vector<Difference> changed = differences(before, config);
+  const auto is = [&](auto... prefixes) {
+    return std::any_of(changed.begin(), changed.end(),
+                       [&](const Difference& d) { return (d.key.starts_with(prefixes) || ...); });
+  };
+  if (is("data.")) return;                                    // other data on purpose
+  const bool longer = is("steps", "seed", "grad_acc_steps");  // other batches of the same data are looked at
+  if ((longer || data_order_now.empty() ? data_order(before) : data_order_now) != known)
+    refuse_data(run.path());
 }
 
 void check_same_data(const fs::path& run, const std::string& known, const RunConfig& config) {
-  if (!known.empty() && data_order(config) != known)
-    throw Error(
-        fmt::format("the data are not what they were when {} was trained: put them back, or choose another "
-                    "folder (dump_dir, or --out of compare)",
-                    run.string()));
+  if (!known.empty() && data_order(config) != known) refuse_data(run);
 }
 
 bool is_finished_as(const RunConfig& config) {
-  return is_finished(config.dump_dir) && changes_of(config.dump_dir, config).empty();
-}
-
-std::string history(const fs::path& folder) {
-  const fs::path file = folder / "history.txt";
-  return fs::exists(file) ? read_file(file) : "";
+  const RunFolder run(config.dump_dir);
+  return run.is_finished() && changes_of(run, config).empty();
 }
 
 void add_to_history(const RunConfig& config, const Resume& resume, int64_t step) {
-  const fs::path folder = config.dump_dir, file = folder / "history.txt";
+  const RunFolder folder(config.dump_dir);
   const bool elsewhere = begins_elsewhere(config, resume);
-  std::string lines = elsewhere ? begun_from(resume.from) : step == 0 ? "" : history(folder);
+  std::string lines = elsewhere ? begun_from(resume.from) : step == 0 ? "" : folder.read_history();
   const std::string changed = elsewhere || step > 0 ? changes_of(past_of(config, resume), config) : "";
   if (const std::string line = fmt::format("at step {}: {}\n", step, changed);
       !changed.empty() && !lines.ends_with(line))
     lines += line;
-  if (lines != history(folder)) write_file(file, lines);
+  if (lines != folder.read_history()) write_file(folder.history(), lines);
 }
 
 }  // namespace darope

@@ -18,18 +18,16 @@ void check_same_config(const std::string& text, const std::filesystem::path& fil
 void check_past(const RunConfig& config, const Resume& resume);
 // Likewise where its numbers were of another type than they would be now, or its data are not what they were.
 void check_dtype(const RunConfig& config, const Resume& resume, const std::string& dtype);
-void check_data(const RunConfig& config, const Resume& resume = {});
+// `data_order_now` is the hash of the data that `config` names, "" where it is not known yet.
+void check_data(const RunConfig& config, const Resume& resume = {}, const std::string& data_order_now = "");
 // Likewise for another run of the same comparison, found in `run`, whose data order had the hash `known`; ""
 // is any.
 void check_same_data(const std::filesystem::path& run, const std::string& known, const RunConfig& config);
 std::string data_order_of(const RunFiles& run);  // what a finished run says of its data
-std::string fact(const std::filesystem::path& run,
-                 const char* key);  // what a run wrote about itself; "" if nothing
 bool is_finished_as(const RunConfig& config);
 
-// history.txt of a run's folder: what it was begun from and which settings changed at which step, a line
-// each. Two runs are comparable only if this is the same.
-std::string history(const std::filesystem::path& folder);
+// A run's history says what it was begun from and which settings changed at which step, a line each. Two runs
+// are comparable only if it is the same.
 void add_to_history(const RunConfig& config, const Resume& resume, int64_t step);
 
 }  // namespace darope

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <map>
 
 #include "base/error.h"
@@ -10,10 +9,10 @@
 #include "base/progress.h"
 #include "data/open.h"
 #include "experiments/compare.h"
-#include "experiments/past.h"
-#include "experiments/process.h"
 #include "experiments/scratch.h"
 #include "experiments/step_timer.h"
+#include "runs/finished_run.h"
+#include "runs/lines.h"
 
 namespace darope {
 namespace {
@@ -34,40 +33,45 @@ int64_t tested(const Dataset& data) {
   return sum;
 }
 
-// A few steps and examples in a process and a folder of their own. What tests cost is taken to grow with
+// Seconds of a step: the first ones choose kernels and, on a GPU, record the step, and do not count.
+double step_seconds(const RunFolder& run) {
+  double sum = 0;
+  int64_t steps = 0;
+  each_line(read_file(run.metrics()), run.metrics().string(),
+            [&](const Json& line, const std::string& where) {
+              if (need<int64_t>(line, "global_step", where) <= StepTimer::kUntimed) return;
+              sum += need<double>(line, "speed/curr_iter_time", where);
+              ++steps;
+            });
+  return sum / double(steps);
+}
+
+// A few steps and examples as a program and in a folder of their own. What tests cost is taken to grow with
 // their tokens.
-Cost measure(const RunConfig& whole, int64_t threads, const fs::path& folder) {
+Cost measure(const RunConfig& whole, int64_t threads, const ComparisonFolder& scratch, const Launch& launch) {
+  const RunFolder folder = scratch.run(whole.name);
   RunConfig few = whole;
-  few.steps = StepTimer::kSteps, few.optim.warmup = 0, few.logging.freq = 1, few.threads = threads,
-  few.dump_dir = folder.string();
+  few.steps = StepTimer::kSteps, few.optim.warmup = 0, few.logging.freq = 1,
+  few.dump_dir = folder.path().string();
   few.data = widest(whole.data);
   few.data.test_examples = std::min(whole.data.test_examples, kExamples), few.data.free_running = 0;
-  const fs::path told = folder / "seconds.json";
-  const pid_t child = start_process([&] {
-    if (!std::freopen("/dev/null", "w", stderr)) return int(kFailed);
-    StepTimer timer;
-    const int code = run(few, [&](int64_t done) { timer.on_step(done); });
-    write_file(told, Json{{"step", timer.a_step()}, {"test", timer.since_last()}}.dump());
-    return code;
-  });
-  if (wait_for(child) != kDone)
+  if (start_job(few, scratch, threads, launch).wait() != kDone)
     throw Error(
         fmt::format("a trial of {} did not come to its end; 'darope train' with its settings says why",
                     whole.name),
         kFailed);
-  const Json seconds = parse_json(read_file(told), "seconds.json"),
-             facts = parse_json(read_file(folder / "run.json"), "run.json");
-  Cost cost{.step_seconds = seconds.at("step"),
-            .parameters = facts.at("parameters"),
-            .memory_bytes = facts.at("peak_memory_bytes")};
+  const FinishedRun facts = read_finished(read_run_files(folder));
+  Cost cost{.step_seconds = step_seconds(folder),
+            .parameters = facts.parameters,
+            .memory_bytes = facts.peak_memory_bytes};
   const int64_t batches = whole.steps * whole.grad_acc_steps;
   const Dataset data = open_dataset(whole.data, uint64_t(whole.seed), batches),
                 wide = open_dataset(few.data, uint64_t(whole.seed), batches);
   const double share =
       double(tokens_before(*data.train, batches)) / double(tokens_before(*wide.train, batches));
   cost.run_seconds = share * cost.step_seconds * double(whole.steps) +
-                     seconds.at("test").get<double>() * double(tested(data)) / double(tested(wide));
-  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder))
+                     facts.scoring_seconds * double(tested(data)) / double(tested(wide));
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder.path()))
     if (entry.is_regular_file()) cost.disk_bytes += int64_t(entry.file_size());
   return cost;
 }
@@ -75,7 +79,7 @@ Cost measure(const RunConfig& whole, int64_t threads, const fs::path& folder) {
 }  // namespace
 
 void print_cost(const std::vector<RunConfig>& plan, const CompareConfig& config,
-                const std::set<std::string>& finished) {
+                const std::set<std::string>& finished, const Launch& launch) {
   const Pace pace = pace_of(config);
   const Scratch scratch;
   std::map<std::string, Cost> costs;
@@ -85,7 +89,7 @@ void print_cost(const std::vector<RunConfig>& plan, const CompareConfig& config,
     const auto first = std::find_if(plan.begin(), plan.end(),
                                     [&](const RunConfig& run) { return run.model.encoding == encoding; });
     if (first == plan.end()) continue;  // another machine's share
-    const Cost& c = costs[encoding] = measure(*first, pace.threads, scratch.path() / first->name);
+    const Cost& c = costs[encoding] = measure(*first, pace.threads, scratch.path(), launch);
     fmt::print("{:<24} {:>12} {:>7.1f} ms {:>9} {:>7.0f} MB {:>7.1f} MB\n", encoding, c.parameters,
                1e3 * c.step_seconds, format_time(c.run_seconds), double(c.memory_bytes) / 1e6,
                double(c.disk_bytes) / 1e6);

@@ -1,47 +1,109 @@
 #include "experiments/process.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
-#include <optional>
+#include <sstream>
 
 #include "base/error.h"
+#include "base/files.h"
+#include "base/shell.h"
 #include "base/signals.h"
 
 namespace darope {
+namespace fs = std::filesystem;
+namespace {
 
-pid_t start_process(const std::function<int()>& work) {
-  std::fflush(nullptr);
-  std::optional<HeldSignals> held(std::in_place);  // none falls between the parent's record and the child's
-  const pid_t parent = getpid(), child = fork();
-  if (child < 0) throw Error("the system refuses another process", kFailed);
-  if (child > 0) return child;
-  setpgid(0, 0);  // Ctrl-C reaches the parent, which asks each child once
-  prctl(PR_SET_PDEATHSIG, SIGTERM);
-  watch_signals();
-  held.reset();
-  int code = kFailed;
-  if (getppid() == parent) try {
-      code = work();
-    } catch (const Error& e) {
-      fmt::print(stderr, "darope: {}\n", e.what());
-      code = e.code();
-    } catch (const std::exception& e) {
-      fmt::print(stderr, "darope: {}\n", message_of(e));
-    }
-  std::fflush(nullptr);
-  _exit(code);
+constexpr int kCannotStart = 127;  // as shells say it
+
+// Processor time of a process and all its threads, in ticks; -1 where there is none to read.
+int64_t ticks_of(pid_t id) try {
+  const std::string stat = read_file(fmt::format("/proc/{}/stat", id));
+  std::istringstream fields(stat.substr(stat.rfind(')') + 1));  // a program's name may hold anything
+  std::string skipped;
+  constexpr int kBefore = 11;
+  for (int i = 0; i < kBefore; ++i) fields >> skipped;
+  int64_t user = 0, system = 0;
+  fields >> user >> system;
+  return user + system;
+} catch (const Error&) {
+  return -1;
 }
 
-int wait_for(pid_t child) {
+std::string command_line(const std::vector<std::string>& words) {
+  std::string line = fmt::format("cd {} &&", shell_word(fs::current_path().string()));
+  for (const std::string& word : words) line += fmt::format(" {}", shell_word(word));
+  return line + '\n';
+}
+
+// Between vfork and exec only system calls are allowed: memory is still the parent's.
+[[noreturn]] void become(const char* program, char* const* words, int log, int nothing, pid_t parent,
+                         const sigset_t& signals) {
+  ::setpgid(0, 0);  // Ctrl-C reaches the parent, which asks each child once
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  struct sigaction plain = {};
+  plain.sa_handler = SIG_DFL;
+  for (const int signal : {SIGTERM, SIGUSR1, SIGINT, SIGCHLD, SIGPIPE}) ::sigaction(signal, &plain, nullptr);
+  ::sigprocmask(SIG_SETMASK, &signals, nullptr);
+  const bool ready = ::dup2(nothing, STDIN_FILENO) >= 0 && ::dup2(log, STDOUT_FILENO) >= 0 &&
+                     ::dup2(log, STDERR_FILENO) >= 0;
+  if (ready && ::getppid() == parent) ::execv(program, words);
+  ::_exit(kCannotStart);
+}
+
+}  // namespace
+
+Process::Process(const fs::path& program, const std::vector<std::string>& arguments, const fs::path& log) {
+  std::vector<std::string> words{program == kOwnProgram ? fs::read_symlink(program).string()
+                                                        : program.string()};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  AppendFile(log).append(command_line(words));
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  const Descriptor out(log, O_WRONLY | O_APPEND | O_NOFOLLOW), nothing("/dev/null", O_RDONLY);
+  std::fflush(nullptr);
+  std::signal(SIGCHLD,
+              SIG_DFL);    // a launcher may have had it ignored, and then nobody would hear how a child ended
+  const HeldSignals held;  // none may run a handler of ours in the child's first moments
+  const std::string file = program.string();
+  const pid_t parent = ::getpid();
+  id_ = ::vfork();
+  if (id_ == 0) become(file.c_str(), pointers.data(), out.get(), nothing.get(), parent, held.before());
+  if (id_ < 0) throw Error("the system refuses another process", kFailed);
+}
+
+std::optional<int> Process::ended() {
+  if (code_) return code_;
   int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  return WIFEXITED(status) ? WEXITSTATUS(status) : kFailed;
+  const pid_t found = ::waitpid(id_, &status, WNOHANG);
+  if (found == 0 || (found < 0 && errno == EINTR)) return std::nullopt;
+  code_ = found < 0             ? int(kFailed)  // somebody else has taken its end for us
+          : WIFSIGNALED(status) ? 128 + WTERMSIG(status)
+                                : WEXITSTATUS(status);
+  return code_;
+}
+
+int Process::wait() {
+  while (!ended()) ::usleep(10'000);
+  return *code_;
+}
+
+void Process::send(int signal) const {
+  if (!code_) ::kill(id_, signal);
+}
+
+double Process::idle_seconds() {
+  const int64_t ticks = ticks_of(id_);
+  if (ticks != ticks_) busy_ = Clock::now();
+  ticks_ = ticks;
+  return std::chrono::duration<double>(Clock::now() - busy_).count();
 }
 
 }  // namespace darope

@@ -2,9 +2,7 @@
 
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <torch/version.h>
 
 #include <algorithm>
@@ -21,9 +19,8 @@
 #include "data/open.h"
 #include "eval/evaluate.h"
 #include "experiments/past.h"
-#include "runs/facts.h"
-#include "runs/runs.h"
-#include "train/checkpoint_dir.h"
+#include "runs/finished_run.h"
+#include "runs/lock.h"
 #include "train/device.h"
 #include "train/trainer.h"
 
@@ -40,31 +37,18 @@ std::string manifest(const std::string& data_order, const std::string& dtype) {
   for (const char* name :
        {"CUDA_VISIBLE_DEVICES", "OMP_NUM_THREADS", "CUBLAS_WORKSPACE_CONFIG", "SLURM_JOB_ID"})
     if (const char* value = std::getenv(name)) environment[name] = value;
-  return nlohmann::ordered_json{{"commit", DAROPE_COMMIT},  {"build", DAROPE_BUILD},
-                                {"torch", TORCH_VERSION},   {"cuda", cuda_versions()},
-                                {"host", host_name()},      {"machine", machine_name()},
-                                {"arguments", arguments},   {"environment", environment},
-                                {"data_order", data_order}, {"dtype", dtype}}
+  return nlohmann::ordered_json{
+             {"schema", kRunSchema},      {"commit", DAROPE_COMMIT}, {"build", DAROPE_BUILD},
+             {"torch", TORCH_VERSION},    {"cuda", cuda_versions()}, {"host", host_name()},
+             {"machine", machine_name()}, {"arguments", arguments},  {"environment", environment},
+             {"data_order", data_order},  {"dtype", dtype}}
              .dump(1) +
          "\n";
 }
 
-// Two processes in one folder would delete each other's half-written checkpoints.
-class FolderLock {
- public:
-  explicit FolderLock(const fs::path& folder) : file_(folder / ".lock", O_RDWR | O_CREAT) {
-    if (::flock(file_.get(), LOCK_EX | LOCK_NB) != 0)
-      throw Error(fmt::format("another process is training in {}: wait for it, or choose another dump_dir",
-                              folder.string()));
-  }
-
- private:
-  Descriptor file_;
-};
-
 // Equal for runs that differ in the encoding, the seed, and what may change between two lives of a run.
 std::string hash_without_encoding(RunConfig config) {
-  const std::string past = history(config.dump_dir);
+  const std::string past = RunFolder(config.dump_dir).read_history();
   config.model.encoding = config.name = config.dump_dir = "";
   config.seed = config.model.seed = config.threads = 0;
   config.device = config.dtype = "auto";  // the type of number stands beside it
@@ -80,13 +64,13 @@ void write_scores(Decoder& model, const Dataset& data, const fs::path& file) {
 
 // The last weights are what a comparison is about; those of the lowest validation loss are scored beside
 // them.
-void write_all_scores(Decoder& model, const Dataset& data, const fs::path& folder) {
-  write_scores(model, data, folder / "results.jsonl");
-  const std::optional<Checkpoint> best = newest_checkpoint(folder / "best");
+void write_all_scores(Decoder& model, const Dataset& data, const RunFolder& folder) {
+  write_scores(model, data, folder.scores());
+  const std::optional<Checkpoint> best = newest_checkpoint(folder.best());
   if (!best) return;
   const Tensor last = model.weights().flat().clone();
-  model.weights().read(SafetensorsFile(best->folder / "model.safetensors"), model.weights().flat());
-  write_scores(model, data, folder / "results-best.jsonl");
+  model.weights().read(SafetensorsFile(best->folder / kModelFile), model.weights().flat());
+  write_scores(model, data, folder.best_scores());
   model.weights().flat().copy_(last);
 }
 
@@ -105,7 +89,7 @@ RunFacts facts_of(const RunConfig& config, const Dataset& data, Decoder& model, 
           .commit = DAROPE_COMMIT,
           .machine = device_name(model.device()),
           .torch = TORCH_VERSION,
-          .history = history(config.dump_dir),
+          .history = RunFolder(config.dump_dir).read_history(),
           .metrics = metrics_of(evaluations_of(data), data)};
 }
 
@@ -124,11 +108,14 @@ at::ScalarType find_dtype(const std::string& name, at::Device device) {
   throw Error(unknown_name("dtype", name, {"auto", "fp32", "bf16"}));
 }
 
-RunConfig resolve(RunConfig config) {
+Dataset open_data(const RunConfig& config) {
   if (config.dump_dir.empty()) throw Error("dump_dir is empty: give the folder this run should write to");
   config.check();
   if (config.threads < 0) throw Error(fmt::format("threads is {}: it must be at least 0", config.threads));
-  const Dataset data = open_dataset(config.data, uint64_t(config.seed), config.steps * config.grad_acc_steps);
+  return open_dataset(config.data, uint64_t(config.seed), config.steps * config.grad_acc_steps);
+}
+
+RunConfig resolve(RunConfig config, const Dataset& data) {
   if (config.model.vocab_size == 0) config.model.vocab_size = data.vocabulary;
   if (config.model.vocab_size < data.vocabulary)
     throw Error(fmt::format("model.vocab_size is {}, but {} has ids up to {}", config.model.vocab_size,
@@ -143,38 +130,35 @@ RunConfig resolve(RunConfig config) {
   return config;
 }
 
-int run(RunConfig given, const std::function<void(int64_t)>& on_step, const Resume& resume) {
-  const RunConfig config = resolve(given);
+int run(RunConfig given, const Resume& resume) {
+  const Dataset data = open_data(given);
+  const RunConfig config = resolve(given, data);
   check_past(config, resume);  // refuses before anything is made
-  check_data(config, resume);
-  const fs::path folder = config.dump_dir;
-  if (is_finished_as(config)) {
-    fmt::print(stderr, "{} is finished already\n", folder.string());
-    return parse_json(read_file(folder / "run.json"), "run.json").at("status") == "finished" ? kDone
-                                                                                             : kNonFinite;
-  }
-  make_directories(folder);
-  const FolderLock lock(folder);
-  check_past(config, resume);  // once more: until now, another process may have been at work here
-
   if (config.threads > 0) at::set_num_threads(int(config.threads));
-  const int64_t batches = config.steps * config.grad_acc_steps;
-  const Dataset data = open_dataset(config.data, uint64_t(config.seed), batches);
+  const std::string order = data_hash(data, config.steps * config.grad_acc_steps);
+  check_data(config, resume, order);
+  const RunFolder folder(config.dump_dir);
+  if (is_finished_as(config)) {
+    fmt::print(stderr, "{} is finished already\n", folder.path().string());
+    return read_finished(read_run_files(folder)).diverged ? kNonFinite : kDone;
+  }
+  make_directories(folder.path());
+  const Lock lock(folder.lock(), fmt::format("training in {}", folder.path().string()));
+  check_past(config, resume);  // once more: until now, another process may have been at work here
+  remove_leftovers(folder.path());
+
   const at::Device device = find_device(config.device);
   const at::ScalarType type = find_dtype(config.dtype, device);
-  const std::string dtype = type == at::kBFloat16 ? "bf16" : "fp32", order = data_hash(data, batches);
+  const std::string dtype = type == at::kBFloat16 ? "bf16" : "fp32";
   check_dtype(config, resume, dtype);
   Decoder model(config.model, device, type);
   const std::string shared_init = model.weights().shared_hash();
   throw_if_stopped();
-  TrainHooks hooks{.on_step = on_step, .begin_from = resume.from};
+  TrainHooks hooks{.begin_from = resume.from};
   hooks.on_begin = [&](int64_t step) {
     add_to_history(config, resume, step);
-    for (const char* of_another_end : {"run.json", "results.jsonl", "results-best.jsonl"})
-      fs::remove(folder / of_another_end);
-    write_file(folder / "base_config.yaml", to_yaml(given));
-    write_file(folder / "config.yaml", to_yaml(config));
-    write_file(folder / "manifest.json", manifest(order, dtype));
+    folder.forget_end();
+    folder.begin(to_yaml(given), to_yaml(config), manifest(order, dtype));
   };
   if (data.validation) hooks.validate = [&] { return mean_nll(model, *data.validation); };
   const TrainReport report = train(model, *data.train, config, folder, hooks);
@@ -189,7 +173,7 @@ int run(RunConfig given, const std::function<void(int64_t)>& on_step, const Resu
     facts.scoring_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   }
   facts.peak_memory_bytes = peak_memory(model.device());
-  write_file(folder / "run.json", to_text(facts));
+  write_file(folder.facts(), to_text(facts));
   return report.diverged ? kNonFinite : kDone;
 }
 

@@ -2,10 +2,10 @@
 #include <ATen/core/Tensor.h>
 
 #include <filesystem>
-#include <functional>
 #include <string>
 
 #include "data/config.h"
+#include "data/dataset.h"
 #include "model/config.h"
 #include "train/config.h"
 
@@ -37,14 +37,16 @@ struct Resume {
   std::vector<std::string> may_change = {};  // settings, or groups of them, that need not be as they were
 };
 
-// The config with what follows from the data filled in, everything checked that can be seen without its
+// What the config learns from, once everything has been checked that can be seen without it.
+Dataset open_data(const RunConfig& config);
+// The config with what follows from its data filled in, everything checked that can be seen without its
 // folder.
-RunConfig resolve(RunConfig config);
+RunConfig resolve(RunConfig config, const Dataset& data);
 
-// Trains and evaluates in config.dump_dir: config.yaml, metrics.jsonl, train.log, tb/, checkpoints/,
-// results.jsonl and, last, run.json. A folder that is there already is continued if its config is the same,
-// and left alone if it is finished under that config. Returns the exit code: 0, or 4 for a run that diverged.
-int run(RunConfig config, const std::function<void(int64_t)>& on_step = {}, const Resume& resume = {});
+// Trains and evaluates in config.dump_dir. A folder that is there already is continued if its config is the
+// same, and left alone if it is finished under that config. Returns the exit code: 0, or 4 for a run that
+// diverged.
+int run(RunConfig config, const Resume& resume = {});
 
 at::Device find_device(const std::string& name);                        // cpu, cuda, auto
 at::ScalarType find_dtype(const std::string& name, at::Device device);  // fp32, bf16, auto

@@ -3,33 +3,12 @@
 #include <cstdio>
 #include <map>
 
-#include "base/config.h"
-#include "base/error.h"
-#include "base/files.h"
-#include "base/json.h"
 #include "experiments/compare.h"
 #include "experiments/past.h"
 #include "runs/bundle.h"
 
 namespace darope {
 namespace fs = std::filesystem;
-namespace {
-
-// Whole or not at all: a folder under the run's own name is a finished run.
-void unpack(const RunFiles& run, const fs::path& folder) {
-  const fs::path temporary = folder.parent_path() / ("." + folder.filename().string() + ".part");
-  remove_tree(temporary);
-  make_directories(temporary);
-  write_file(temporary / "config.yaml", run.config);
-  write_file(temporary / "metrics.jsonl", run.metrics);
-  if (!run.scores.empty()) write_file(temporary / "results.jsonl", run.scores);
-  if (!run.best_scores.empty()) write_file(temporary / "results-best.jsonl", run.best_scores);
-  write_file(temporary / "run.json", run.facts);
-  rename_path(temporary, folder);
-}
-
-}  // namespace
-
 std::map<std::string, fs::path> finished_in(const std::vector<RunConfig>& plan, const fs::path& bundle) {
   std::map<std::string, const RunConfig*> wanted;
   for (const RunConfig& config : plan) wanted[config.name] = &config;
@@ -37,7 +16,7 @@ std::map<std::string, fs::path> finished_in(const std::vector<RunConfig>& plan, 
   read_bundle(bundle, [&](const RunFiles& run) {
     const auto found = wanted.find(run.name);
     if (found == wanted.end()) return;
-    check_same_config(run.config, run.folder / "config.yaml", *found->second);
+    check_same_config(run.config, RunFolder(run.folder).config(), *found->second);
     check_same_data(run.folder, data_order_of(run), *found->second);
     folders[run.name] = found->second->dump_dir;
   });

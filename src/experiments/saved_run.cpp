@@ -6,16 +6,14 @@
 
 #include "base/config.h"
 #include "base/error.h"
-#include "runs/runs.h"
-#include "train/checkpoint_dir.h"
 
 namespace darope {
 namespace {
 
 namespace fs = std::filesystem;
 
-Checkpoint find_checkpoint(const fs::path& folder, const Which& which) {
-  const fs::path root = folder / (which.best ? "best" : "checkpoints");
+Checkpoint find_checkpoint(const RunFolder& folder, const Which& which) {
+  const fs::path root = which.best ? folder.best() : folder.checkpoints();
   if (!which.step) {
     if (const std::optional<Checkpoint> newest = newest_checkpoint(root)) return *newest;
     throw Error(fmt::format(
@@ -63,24 +61,19 @@ void change_encoding(DecoderConfig& model, const std::string& encoding, const fs
 
 }  // namespace
 
-SavedRun open_run(const fs::path& folder, const Which& which, const std::vector<std::string>& overrides) {
-  if (!fs::exists(folder / "config.yaml")) {
-    if (!fs::exists(folder)) throw Error(fmt::format("there is no run {}", folder.string()));
-    refuse_comparison(folder);
-    throw Error(fmt::format("{} is not a run's folder: it has no config.yaml", folder.string()));
-  }
+SavedRun open_run(const RunFolder& folder, const Which& which, const std::vector<std::string>& overrides) {
+  folder.require();
   SavedRun out;
-  load_config(out.config, folder / "config.yaml", overrides);
+  load_config(out.config, folder.config(), overrides);
   out.config.check();
   const Checkpoint checkpoint = find_checkpoint(folder, which);
   out.checkpoint = checkpoint.folder;
   out.step = checkpoint.step;
-  if (!which.encoding.empty()) change_encoding(out.config.model, which.encoding, folder);
+  if (!which.encoding.empty()) change_encoding(out.config.model, which.encoding, folder.path());
   const at::Device device = find_device(out.config.device);
   if (out.config.threads > 0) at::set_num_threads(int(out.config.threads));
   out.model = std::make_unique<Decoder>(out.config.model, device, find_dtype(out.config.dtype, device));
-  out.model->weights().read(SafetensorsFile(checkpoint.folder / "model.safetensors"),
-                            out.model->weights().flat());
+  out.model->weights().read(SafetensorsFile(checkpoint.folder / kModelFile), out.model->weights().flat());
   out.model->refresh();
   return out;
 }

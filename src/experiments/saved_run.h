@@ -3,6 +3,7 @@
 
 #include "experiments/run.h"
 #include "model/decoder.h"
+#include "runs/run_folder.h"
 
 namespace darope {
 
@@ -19,7 +20,7 @@ struct Which {
   bool best = false;                           // that of the lowest validation loss
   std::string encoding = "";  // in place of the trained one, where the weights fit: yarn:factor=4 for rope
 };
-SavedRun open_run(const std::filesystem::path& folder, const Which& which,
+SavedRun open_run(const RunFolder& folder, const Which& which,
                   const std::vector<std::string>& overrides = {});
 
 }  // namespace darope

@@ -16,14 +16,12 @@ inline DataConfig widest(DataConfig data) {
 // they do not count.
 class StepTimer {
  public:
-  static constexpr int64_t kSteps = 8;
+  static constexpr int64_t kSteps = 8, kUntimed = 5;
   void on_step(int64_t done) { (done <= kUntimed ? from_ : to_) = Clock::now(); }
   double a_step() const { return seconds(from_, to_) / double(kSteps - kUntimed); }
-  double since_last() const { return seconds(to_, Clock::now()); }
 
  private:
   using Clock = std::chrono::steady_clock;
-  static constexpr int64_t kUntimed = 5;
   static double seconds(Clock::time_point from, Clock::time_point to) {
     return std::chrono::duration<double>(to - from).count();
   }

@@ -1,8 +1,12 @@
 #include "report/report.h"
 
+#include <fmt/format.h>
+
 #include "base/files.h"
 #include "report/page.h"
 #include "report/results.h"
+#include "runs/lock.h"
+#include "runs/run_folder.h"
 
 namespace darope::report {
 namespace {
@@ -16,11 +20,13 @@ std::string dumped(const nlohmann::ordered_json& json) {
 
 Summary write_report(const std::filesystem::path& out, const std::vector<std::filesystem::path>& comparisons,
                      const Options& options) {
+  const ComparisonFolder folder(out);
   const Gathered all = gather(comparisons, options.order);
+  const Lock lock(folder.report_lock(), fmt::format("writing the report in {}", out.string()));
   Summary summary = summarise(all, options);
   const std::string results = dumped(results_json(summary, all)), page = render_page(summary, all);
-  write_file(out / "results.json", results);
-  write_file(out / "report.html", page);
+  write_file(folder.results(), results);
+  write_file(folder.page(), page);
   return summary;
 }
 

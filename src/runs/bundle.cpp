@@ -14,6 +14,7 @@
 #include "base/files.h"
 #include "base/names.h"
 #include "runs/curve.h"
+#include "runs/lock.h"
 #include "runs/tar.h"
 
 namespace darope {
@@ -203,6 +204,7 @@ void write_run(ZstdWriter& out, const RunFiles& run) {
 }  // namespace
 
 size_t write_bundle(const fs::path& file, const std::vector<fs::path>& comparisons, Packing packing) {
+  const Lock lock(lock_beside(file), fmt::format("packing {}", file.string()));
   std::vector<fs::path> sources = comparisons;
   if (fs::exists(file)) sources.push_back(file);
   std::map<std::string, RunFiles> runs;
@@ -212,7 +214,7 @@ size_t write_bundle(const fs::path& file, const std::vector<fs::path>& compariso
           fmt::format("{}: a run's folder in a bundle has at most {} letters, digits, '.', '-' and '_', and "
                       "begins with no '.'",
                       run.folder.string(), kLongestName));
-    run.metrics = metrics_lines(read_curve(run.metrics, (run.folder / "metrics.jsonl").string()));
+    run.metrics = metrics_lines(read_curve(run.metrics, RunFolder(run.folder).metrics().string()));
     const auto [at, fresh] = runs.emplace(run.name, run);
     if (!fresh && at->second.facts != run.facts)
       throw Error(fmt::format(

@@ -5,17 +5,16 @@
 namespace darope {
 
 FinishedRun read_finished(const RunFiles& files) {
-  const auto path = [&](const char* file) { return (files.folder / file).string(); };
-  const Json facts = parse_json(files.facts, path("run.json"));
+  const RunFolder folder(files.folder);
+  const std::string facts_file = folder.facts().string(), file = folder.scores().string();
+  const Json facts = parse_json(files.facts, facts_file);
   FinishedRun run;
-  static_cast<RunFacts&>(run) = parse_facts(facts, path("run.json"));
-  run.curve = read_curve(files.metrics, path("metrics.jsonl"));
+  static_cast<RunFacts&>(run) = parse_facts(facts, facts_file);
+  run.curve = read_curve(files.metrics, folder.metrics().string());
   if (run.diverged) return run;
-  const std::string file = path("results.jsonl");
   if (files.scores.empty()) throw Error(file + " is missing or empty, though the run is finished");
   run.scores = read_scores(files.scores, file);
-  if (is_first_version(facts, path("run.json")))
-    run.metrics = metrics_of_first_version(run.scores, facts, file);
+  if (is_first_version(facts, facts_file)) run.metrics = metrics_of_first_version(run.scores, facts, file);
   check_described(run.scores, run.metrics, file);
   return run;
 }

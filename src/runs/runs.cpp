@@ -29,43 +29,37 @@ std::vector<fs::path> sorted_folders(const fs::path& parent) {
 
 }  // namespace
 
-std::vector<fs::path> runs_in(const fs::path& folder) {
-  if (!fs::is_directory(folder)) return {};
-  std::vector<fs::path> found = sorted_folders(folder);
-  std::erase_if(found, [](const fs::path& each) { return !fs::exists(each / "config.yaml"); });
-  return found;
+RunFiles read_run_files(const RunFolder& run) {
+  return {.name = run.name(),
+          .folder = run.path(),
+          .config = text_if_there(run.config()),
+          .metrics = text_if_there(run.metrics()),
+          .best_scores = text_if_there(run.best_scores()),
+          .scores = text_if_there(run.scores()),
+          .facts = read_file(run.facts())};
 }
 
-void refuse_comparison(const fs::path& folder) {
-  for (const fs::path& parent : {folder / "runs", folder})
-    if (const std::vector<fs::path> runs = runs_in(parent); !runs.empty())
-      throw Error(fmt::format("{} holds {} run{}: give one of them, such as {}{}", folder.string(),
-                              runs.size(), runs.size() == 1 ? "" : "s", runs.front().string(),
-                              runs.size() == 1 ? "" : " or " + runs.back().string()));
-}
-
-bool is_finished(const fs::path& run_folder) { return fs::exists(run_folder / "run.json"); }
-
-RunFiles read_run_files(const fs::path& folder) {
-  return {.name = folder.filename().string(),
-          .folder = folder,
-          .config = text_if_there(folder / "config.yaml"),
-          .metrics = text_if_there(folder / "metrics.jsonl"),
-          .best_scores = text_if_there(folder / "results-best.jsonl"),
-          .scores = text_if_there(folder / "results.jsonl"),
-          .facts = read_file(folder / "run.json")};
+void unpack(const RunFiles& files, const RunFolder& run) {
+  make_directories(run.path().parent_path());
+  const RunFolder temporary(make_temporary_folder(run.path()));
+  write_file(temporary.config(), files.config);
+  write_file(temporary.metrics(), files.metrics);
+  if (!files.scores.empty()) write_file(temporary.scores(), files.scores);
+  if (!files.best_scores.empty()) write_file(temporary.best_scores(), files.best_scores);
+  write_file(temporary.facts(), files.facts);
+  rename_path(temporary.path(), run.path());
 }
 
 void each_run(const fs::path& comparison, const std::function<void(RunFiles)>& use,
               const std::function<void(const fs::path&)>& unfinished) {
   if (fs::is_regular_file(comparison)) return read_bundle(comparison, use);
-  const fs::path parent = comparison / "runs";
+  const fs::path parent = ComparisonFolder(comparison).runs();
   if (!fs::is_directory(parent))
     throw Error(
         fmt::format("{} holds no comparison: there is no folder {}", comparison.string(), parent.string()));
   for (const fs::path& each : sorted_folders(parent)) {
-    if (is_finished(each))
-      use(read_run_files(each));
+    if (const RunFolder run(each); run.is_finished())
+      use(read_run_files(run));
     else
       unfinished(each);
   }

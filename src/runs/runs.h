@@ -1,8 +1,7 @@
 #pragma once
-#include <filesystem>
 #include <functional>
-#include <string>
-#include <vector>
+
+#include "runs/run_folder.h"
 
 namespace darope {
 
@@ -16,13 +15,8 @@ struct RunFiles {
   bool bundled = false;
 };
 
-bool is_finished(const std::filesystem::path& run_folder);
-RunFiles read_run_files(const std::filesystem::path& run_folder);
-
-std::vector<std::filesystem::path> runs_in(
-    const std::filesystem::path& folder);  // those that have a config.yaml, by name
-// An Error that names some, where `folder` holds runs and one of them is asked for.
-void refuse_comparison(const std::filesystem::path& folder);
+RunFiles read_run_files(const RunFolder& run);
+void unpack(const RunFiles& files, const RunFolder& run);  // whole, or not at all
 
 // Every finished run of a comparison, by name: `comparison` is its folder, or a bundle of it. `unfinished`
 // hears of the folders that are still being written.

@@ -22,7 +22,7 @@ struct ValidationConfig {
 };
 struct LoggingConfig {
   int64_t freq = 10;
-  void fields(auto&& visit) { visit("freq", freq, "steps between lines of metrics.jsonl"); }
+  void fields(auto&& visit) { visit("freq", freq, "steps between lines of the metrics"); }
 };
 
 struct TrainConfig {

@@ -19,9 +19,9 @@
 #include "base/signals.h"
 #include "base/tensorboard.h"
 #include "model/hugging_face.h"
-#include "train/checkpoint_dir.h"
+#include "runs/checkpoint_dir.h"
+#include "runs/metrics.h"
 #include "train/device.h"
-#include "train/metrics.h"
 #include "train/optimizer.h"
 #include "train/position_metrics.h"
 
@@ -70,8 +70,8 @@ struct Lane {
 
 class Trainer {
  public:
-  Trainer(Decoder& model, const TrainStream& data, const TrainConfig& config,
-          const std::filesystem::path& folder, const TrainHooks& hooks)
+  Trainer(Decoder& model, const TrainStream& data, const TrainConfig& config, const RunFolder& folder,
+          const TrainHooks& hooks)
       : model_(model),
         data_(data),
         config_(config),
@@ -80,8 +80,8 @@ class Trainer {
         optimizer_(model.weights(), model.plan(), config.optim),
         loss_(at::zeros({1}, model.weights().flat().options())),
         weight_(at::zeros_like(loss_)) {
-    clean_checkpoints(folder_ / "checkpoints");
-    clean_checkpoints(folder_ / "best");
+    clean_checkpoints(folder_.checkpoints());
+    clean_checkpoints(folder_.best());
     resume();
     tokens_ = tokens(first_step_);
   }
@@ -113,7 +113,7 @@ class Trainer {
   Decoder& model_;
   const TrainStream& data_;
   const TrainConfig& config_;
-  std::filesystem::path folder_;
+  RunFolder folder_;
   const TrainHooks& hooks_;
   AdamW optimizer_;
   Tensor loss_;    // [1]: of a step: the sum of its weighted losses over the sum of its weights
@@ -131,17 +131,17 @@ class Trainer {
 };
 
 void Trainer::resume() {
-  const std::optional<Checkpoint> own = newest_checkpoint(folder_ / "checkpoints");
+  const std::optional<Checkpoint> own = newest_checkpoint(folder_.checkpoints());
   if (own || !hooks_.begin_from.empty()) read(own ? own->folder : hooks_.begin_from);
   if (own) saved_ = first_step_;
-  const std::filesystem::path best = folder_ / "best";
+  const std::filesystem::path best = folder_.best();
   for (const Checkpoint& each : list_checkpoints(best))  // of a future that may not come again
     if (each.step > saved_) remove_tree(each.folder);
   if (list_checkpoints(best).empty()) best_loss_ = INFINITY;
 }
 
 void Trainer::read(const std::filesystem::path& checkpoint) {
-  const Json state = parse_json(read_file(checkpoint / "train_state.json"), "train_state.json");
+  const Json state = parse_json(read_file(checkpoint / kTrainStateFile), kTrainStateFile);
   first_step_ = state.at("step");
   if (first_step_ < 0 || first_step_ > config_.steps)
     throw Error(fmt::format("{} is of step {}, beyond the {} steps asked for", checkpoint.string(),
@@ -149,39 +149,38 @@ void Trainer::read(const std::filesystem::path& checkpoint) {
   earlier_seconds_ = state.at("seconds");
   best_loss_ = state.value("best_validation_loss", INFINITY);
   validation_due_ = state.value("validation_due", false);
-  model_.weights().read(SafetensorsFile(checkpoint / "model.safetensors"), model_.weights().flat());
-  optimizer_.read(SafetensorsFile(checkpoint / "optim.safetensors"), first_step_);
+  model_.weights().read(SafetensorsFile(checkpoint / kModelFile), model_.weights().flat());
+  optimizer_.read(SafetensorsFile(checkpoint / kOptimizerFile), first_step_);
   if (first_step_ < config_.steps) fmt::print(stderr, "resuming from {}\n", checkpoint.string());
 }
 
 void Trainer::write_model(CheckpointFiles& files) {
   const Weights& weights = model_.weights();
-  files.write("model.safetensors",
-              [&](FileWriter& out) { write_safetensors(out, weights.named(weights.flat())); });
-  files.write("config.json", hugging_face_config(model_.config()));
+  files.write(kModelFile, [&](FileWriter& out) { write_safetensors(out, weights.named(weights.flat())); });
+  files.write(kModelConfigFile, hugging_face_config(model_.config()));
 }
 
 void Trainer::save(int64_t step) {
-  const std::filesystem::path root = folder_ / "checkpoints";
+  const std::filesystem::path root = folder_.checkpoints();
   make_directories(root);
   write_checkpoint(root, step, [&](CheckpointFiles& files) {
     write_model(files);
-    files.write("optim.safetensors", [&](FileWriter& out) { write_safetensors(out, optimizer_.named()); });
+    files.write(kOptimizerFile, [&](FileWriter& out) { write_safetensors(out, optimizer_.named()); });
     nlohmann::ordered_json state{{"step", step}, {"tokens", tokens(step)}, {"seconds", seconds()}};
     if (std::isfinite(best_loss_)) state["best_validation_loss"] = best_loss_;
     if (validation_due_) state["validation_due"] = true;
-    files.write("train_state.json", state.dump(1) + "\n");
+    files.write(kTrainStateFile, state.dump(1) + "\n");
   });
   retain_checkpoints(root, config_.checkpoint.dump.keep);
   saved_ = step;
 }
 
 void Trainer::save_best(int64_t step) {
-  const std::filesystem::path root = folder_ / "best";
+  const std::filesystem::path root = folder_.best();
   make_directories(root);
   write_checkpoint(root, step, [&](CheckpointFiles& files) {
     write_model(files);
-    files.write("train_state.json",
+    files.write(kTrainStateFile,
                 nlohmann::ordered_json{{"step", step}, {"validation_loss", best_loss_}}.dump(1) + "\n");
   });
   retain_checkpoints(root, 1);
@@ -308,14 +307,14 @@ void Trainer::log(int64_t step, Logs& logs) {
 
 // A run that was killed before its first checkpoint has written lines too, and begins again.
 Logs Trainer::open_logs() {
-  const bool begun = std::filesystem::exists(folder_ / "metrics.jsonl");
+  const bool begun = std::filesystem::exists(folder_.metrics());
   const std::optional<int64_t> cut_to = begun ? std::optional(first_step_) : std::nullopt;
-  make_directories(folder_ / "tb");
+  make_directories(folder_.tensorboard());
   const std::optional<int64_t> validated =
       begun ? std::optional(validation_due_ ? first_step_ - 1 : first_step_) : std::nullopt;
-  return {MetricsLog(folder_ / "metrics.jsonl", cut_to),
-          MetricsLog(folder_ / "metrics.eval.jsonl", validated), EventFile(folder_ / "tb", cut_to),
-          AppendFile(folder_ / "train.log"), Progress("step", config_.steps, first_step_)};
+  return {MetricsLog(folder_.metrics(), cut_to), MetricsLog(folder_.validations(), validated),
+          EventFile(folder_.tensorboard(), cut_to), AppendFile(folder_.log()),
+          Progress("step", config_.steps, first_step_)};
 }
 
 TrainReport Trainer::stop_at_nonfinite() {
@@ -324,7 +323,7 @@ TrainReport Trainer::stop_at_nonfinite() {
   fmt::print(stderr,
              "the loss or its gradient is not finite at step {} (batch {} of the stream); the weights of "
              "step {} are kept in {}\n",
-             good + 1, good * config_.grad_acc_steps, good, (folder_ / "checkpoints").string());
+             good + 1, good * config_.grad_acc_steps, good, folder_.checkpoints().string());
   return {true, good, tokens(good), seconds()};
 }
 
@@ -386,8 +385,8 @@ void TrainConfig::check() const {
   optim.check(steps);
 }
 
-TrainReport train(Decoder& model, const TrainStream& data, const TrainConfig& config,
-                  const std::filesystem::path& folder, const TrainHooks& hooks) {
+TrainReport train(Decoder& model, const TrainStream& data, const TrainConfig& config, const RunFolder& folder,
+                  const TrainHooks& hooks) {
   config.check();
   keep_freed_memory();
   if (config.deterministic) compute_deterministically();

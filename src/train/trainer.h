@@ -4,6 +4,7 @@
 
 #include "data/dataset.h"
 #include "model/decoder.h"
+#include "runs/run_folder.h"
 #include "train/config.h"
 
 namespace darope {
@@ -14,8 +15,8 @@ struct TrainReport {
   double seconds = 0;             // of training, with those before a resume
 };
 
-// Trains in a run's folder: metrics.jsonl, metrics.eval.jsonl, train.log, tb/, checkpoints/. Goes on from the
-// newest checkpoint there, bit for bit as if it had never stopped. A signal saves and throws; a loss that is
+// Trains in a run's folder: logs and checkpoints. Goes on from the newest checkpoint there, bit for bit as if
+// it had never stopped. A signal saves and throws; a loss that is
 // not finite saves the last good weights and says so in the report.
 struct TrainHooks {
   std::function<void(int64_t)> on_begin =
@@ -25,7 +26,7 @@ struct TrainHooks {
       {};  // the mean loss on validation data; lowest so far: the weights go to best/
   std::filesystem::path begin_from = {};  // a checkpoint to go on from where the folder has none of its own
 };
-TrainReport train(Decoder& model, const TrainStream& data, const TrainConfig& config,
-                  const std::filesystem::path& folder, const TrainHooks& hooks = {});
+TrainReport train(Decoder& model, const TrainStream& data, const TrainConfig& config, const RunFolder& folder,
+                  const TrainHooks& hooks = {});
 
 }  // namespace darope

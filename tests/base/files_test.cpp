@@ -84,4 +84,37 @@ TEST(Files, RemovesTreesWithoutFollowingLinks) {
   remove_tree(folder / "tree");
 }
 
+TEST(Files, WritersAndRemoversFollowNoLink) {
+  const Scratch folder;
+  write_file(folder / "thesis.txt", "not to be lost");
+  std::filesystem::create_directory(folder / "docs");
+  write_file(folder / "docs/notes.txt", "nor this");
+  std::filesystem::create_symlink(folder / "thesis.txt", folder / "results.json");
+  write_file(folder / "results.json", "{}");  // replaces the link
+  std::filesystem::create_directory_symlink(folder / "docs", folder / "old");
+  remove_tree(folder / "old");
+  EXPECT_FALSE(std::filesystem::exists(std::filesystem::symlink_status(folder / "old")));
+  EXPECT_EQ(read_file(folder / "thesis.txt"), "not to be lost");
+  EXPECT_EQ(read_file(folder / "docs/notes.txt"), "nor this");
+  EXPECT_EQ(read_file(folder / "results.json"), "{}");
+}
+
+TEST(Files, WritersOfOneFileDoNotMeetAndLeaveNothing) {
+  const Scratch folder;
+  {
+    FileWriter one(folder / "a"), other(folder / "a");
+    one.write("first");
+    other.write("second");
+    one.commit();
+    EXPECT_EQ(read_file(folder / "a"), "first");
+    other.commit();
+  }
+  EXPECT_EQ(read_file(folder / "a"), "second");
+  std::filesystem::create_directory(make_temporary_folder(folder / "b") / "inside");  // and then killed
+  remove_leftovers(folder.path());
+  size_t left = 0;
+  for ([[maybe_unused]] const auto& each : std::filesystem::directory_iterator(folder.path())) ++left;
+  EXPECT_EQ(left, 1u);
+}
+
 }  // namespace darope

@@ -11,6 +11,8 @@
 namespace darope {
 namespace {
 
+const Launch kLaunch{.program = DAROPE_PROGRAM};
+
 CompareConfig tiny(const std::filesystem::path& out) {
   CompareConfig config;
   config.tasks = {"reverse_string", "parity"}, config.encodings = {"nope", "darope", "rope:base=50"};
@@ -54,7 +56,7 @@ TEST(Compare, RunsShareAllButTheEncodingAndFinishedOnesAreLeftAlone) {
   const Scratch out;
   const CompareConfig config = tiny(out.path());
   const std::vector<RunConfig> plan = make_plan(config);
-  run_plan(plan, config);
+  run_plan(plan, config, kLaunch);
   std::vector<Json> runs;
   std::vector<std::filesystem::file_time_type> times;
   for (const RunConfig& run : plan) {
@@ -73,7 +75,7 @@ TEST(Compare, RunsShareAllButTheEncodingAndFinishedOnesAreLeftAlone) {
   EXPECT_NE(runs[0].at("data_order"), runs[3].at("data_order"));  // another task
   EXPECT_NE(runs[0].at("data_order"), runs[6].at("data_order"));  // another seed
   EXPECT_NE(runs[0].at("shared_init"), runs[6].at("shared_init"));
-  run_plan(make_plan(config), config);
+  run_plan(make_plan(config), config, kLaunch);
   for (size_t i = 0; i < plan.size(); ++i)
     EXPECT_EQ(std::filesystem::last_write_time(std::filesystem::path(plan[i].dump_dir) / "run.json"),
               times[i]);
@@ -88,7 +90,7 @@ TEST(Compare, AFolderTakesMoreOfItsOwnAndNothingElse) {
   CompareConfig first = tiny(out.path());
   first.encodings = {"nope"}, first.seeds = 1;
   check_folder(make_plan(first));  // nothing is there yet
-  run_plan(make_plan(first), first);
+  run_plan(make_plan(first), first, kLaunch);
   const auto refusal = [&](auto change) {
     CompareConfig config = first;
     change(config);
@@ -129,18 +131,18 @@ TEST(Compare, GoesOnFromABundle) {
   const Scratch first, second;
   CompareConfig config = tiny(first.path());
   config.encodings = {"nope", "darope"}, config.seeds = 1;
-  run_plan(share_of(make_plan(config), {0, 2}), config);
+  run_plan(share_of(make_plan(config), {0, 2}), config, kLaunch);
   write_bundle(first / "a.tar.zst", {first.path()});
 
   config.dump_dir = second.path().string();
   const std::vector<RunConfig> plan = make_plan(config);
   take_finished(plan, first / "a.tar.zst");
   std::vector<bool> finished;
-  for (const RunConfig& run : plan) finished.push_back(is_finished(run.dump_dir));
+  for (const RunConfig& run : plan) finished.push_back(RunFolder(run.dump_dir).is_finished());
   EXPECT_EQ(finished, (std::vector<bool>{true, false, true, false}));
   const std::string facts = read_file(std::filesystem::path(plan[0].dump_dir) / "run.json");
   EXPECT_EQ(facts, read_file(first / "runs/reverse_string-nope-s5/run.json"));
-  run_plan(make_plan(config), config);
+  run_plan(make_plan(config), config, kLaunch);
   EXPECT_EQ(read_file(std::filesystem::path(plan[0].dump_dir) / "run.json"), facts);  // not trained again
   EXPECT_EQ(write_bundle(second / "b.tar.zst", {second.path()}), 4u);
 
@@ -156,7 +158,7 @@ TEST(Compare, SaysWhatAPlanWouldCostAndKeepsNothing) {
   CompareConfig config = tiny(out.path());
   config.steps = 1000, config.data.test_examples = 16;
   testing::internal::CaptureStdout();
-  print_cost(make_plan(config), config, {});
+  print_cost(make_plan(config), config, {}, kLaunch);
   const std::string printed = testing::internal::GetCapturedStdout();
   for (const char* part :
        {"nope", "darope", "rope:base=50", " ms ", "12 runs, 0 of them finished", "of memory", "of disk"})
@@ -185,6 +187,33 @@ TEST(OwnData, TheModelFollowsTheFile) {
   EXPECT_EQ(make_plan(plan).size(), 12u);  // six encodings, two seeds
   expect_contains(error_of([&] { make_plan(config_of("short.txt", 200)); }),
                   "200 tokens: too few for a test set");
+}
+
+// What a run's program may do instead of training, and what the comparison then says of it.
+std::string failure_of(const std::string& script) {
+  const Scratch out;
+  CompareConfig config = tiny(out.path());
+  config.tasks = {"parity"}, config.encodings = {"nope"}, config.seeds = 1;
+  write_file(out / "program", "#!/bin/sh\n" + script + "\n");
+  std::filesystem::permissions(out / "program", std::filesystem::perms::owner_all);
+  const Launch launch{.program = out / "program", .patience = 0.5, .patience_after_asking = 0.5};
+  const std::string words = error_of([&] { run_plan(make_plan(config), config, launch); });
+  const std::string log = read_file(out / "jobs/parity-nope-s5.log");
+  EXPECT_TRUE(log.starts_with("cd ")) << log;
+  expect_contains(log.substr(0, log.find('\n')),
+                  "/program train " + (out / "jobs/parity-nope-s5.yaml").string());
+  return words;
+}
+
+TEST(Jobs, SayHowARunEnded) {
+  expect_contains(failure_of("exit 7"), "not every run came to its end: parity-nope-s5 (exit code 7, see ");
+  expect_contains(failure_of("exit 5"), "(another process is at work there");
+  expect_contains(failure_of("kill -9 $$"), "(ended by signal 9, Killed");
+}
+
+// It stands still, and does not hear SIGTERM.
+TEST(Jobs, EndARunThatDoesNotAnswer) {
+  expect_contains(failure_of("kill -STOP $$"), "(did not answer and was ended");
 }
 
 }  // namespace

@@ -3,16 +3,23 @@ that is refused.
 """
 
 import html
+import io
 import json
 import os
 import pathlib
 import re
 import shlex
+import shutil
 import signal
+import socket
 import subprocess
+import sys
+import tarfile
+import time
 
 import numpy
 import pytest
+import zstandard
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = pathlib.Path(os.environ.get("DAROPE_BINARY", ROOT / "build" / "darope"))
@@ -29,9 +36,8 @@ def task_but(*settings):
 
 
 def run(*arguments, cwd):
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     return subprocess.run(
-        [PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=300, cwd=cwd, env=environment
+        [PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=300, cwd=cwd
     )
 
 
@@ -239,22 +245,12 @@ def test_a_bundle_to_write_is_looked_at_first(tmp_path):
 def test_a_bundle_no_report_can_read_is_not_taken(tmp_path, facts):
     done("compare", *TASK, "--out", "mine", cwd=tmp_path)
     next(tmp_path.glob("mine/runs/*nope*/run.json")).write_text(facts)
-    subprocess.run(
-        [
-            "tar",
-            "--zstd",
-            "-cf",
-            "b.tar.zst",
-            *sorted(
-                str(f.relative_to(tmp_path / "mine"))
-                for f in tmp_path.glob("mine/runs/*/*")
-                if f.name in ("config.yaml", "metrics.jsonl", "results.jsonl", "run.json")
-            ),
-        ],
-        cwd=tmp_path / "mine",
-        check=True,
-    )
-    (tmp_path / "mine" / "b.tar.zst").rename(tmp_path / "b.tar.zst")
+    plain = io.BytesIO()
+    with tarfile.open(fileobj=plain, mode="w", format=tarfile.USTAR_FORMAT) as archive:
+        for file in sorted(tmp_path.glob("mine/runs/*/*")):
+            if file.name in ("config.yaml", "metrics.jsonl", "results.jsonl", "run.json"):
+                archive.add(file, file.relative_to(tmp_path / "mine"))
+    (tmp_path / "b.tar.zst").write_bytes(zstandard.ZstdCompressor().compress(plain.getvalue()))
     assert "run.json" in refused("compare", *TASK, "--out", "other", "--from", "b.tar.zst", cwd=tmp_path)
 
 
@@ -514,3 +510,63 @@ def test_a_folder_of_another_comparison_is_left_alone(tmp_path):
     assert "did you mean 'darope'" in refused("report", "mine", "--reference", "drope", cwd=tmp_path)
     assert "holds no comparison" in refused("report", ".", cwd=tmp_path)
     assert "--out DIR" in refused("report", "mine/report.html", cwd=tmp_path)
+
+
+def test_more_threads_than_one_do_not_hang_it(tmp_path):
+    """The comparison looks at its data with all threads there are before it starts a run."""
+    plan = ["compare", *task_but("data.test_examples=64"), "data.seq_len=128", "threads=2", "--jobs", "1"]
+    done(*plan, "device=cpu", "--out", "mine", "--encodings", "rope", cwd=tmp_path)
+    done(*plan, "device=cpu", "--out", "mine", "--encodings", "rope,hope", cwd=tmp_path)
+
+
+def test_a_launcher_that_does_not_care_for_children(tmp_path):
+    """Where SIGCHLD is ignored, the system keeps no word of how a child ended."""
+    ignoring = (
+        "import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); "
+        "os.execv(sys.argv[1], sys.argv[1:])"
+    )
+    command = [sys.executable, "-c", ignoring, PROGRAM, "compare", *TASK]
+    result = subprocess.run(
+        [*command, "--out", "mine"], capture_output=True, text=True, timeout=300, cwd=tmp_path
+    )
+    assert result.returncode == 0 and (tmp_path / "mine" / "report.html").exists(), result.stderr
+    (tmp_path / "other" / "runs").mkdir(parents=True)
+    (tmp_path / "other" / "runs" / "parity-nope-s0").write_text("in the way")
+    other = [*command, "--out", "other"]
+    result = subprocess.run(other, capture_output=True, text=True, timeout=300, cwd=tmp_path)
+    assert result.returncode == 1 and "not every run came to its end" in result.stderr, result.stderr
+
+
+def test_one_at_a_time(tmp_path):
+    """A second comparison in the folder, and a training in a run of it, are refused and told by whom."""
+    long = ["compare", *task_but("steps=100000"), "--jobs", "1", "--out", "mine"]
+    first = subprocess.Popen(
+        [PROGRAM, *long], stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL, cwd=tmp_path
+    )
+    try:
+        while not any(tmp_path.glob("mine/runs/*/metrics.jsonl")):
+            assert first.poll() is None
+            time.sleep(0.05)
+        second = run(*long, cwd=tmp_path)
+        assert second.returncode == 5 and second.stderr.count("\n") == 1, second.stderr
+        assert (
+            f"process {first.pid} on {socket.gethostname()} has been comparing in mine since" in second.stderr
+        )
+        trained = run("train", tmp_path / "mine/jobs/parity-nope-s0.yaml", cwd=tmp_path)
+        assert trained.returncode == 5 and "has been training in mine/runs/parity-nope-s0" in trained.stderr
+    finally:
+        first.terminate()
+        assert first.wait(timeout=120) == 75
+    assert not any(tmp_path.rglob("*lock*"))
+
+
+def test_a_run_can_be_started_by_hand(tmp_path):
+    """With the first line of its log, from any folder."""
+    done("compare", *TASK, "--out", "mine", cwd=tmp_path)
+    command = (tmp_path / "mine" / "jobs" / "parity-nope-s0.log").read_text().splitlines()[0]
+    model = next(tmp_path.glob("mine/runs/parity-nope-s0/checkpoints/*/model.safetensors"))
+    before = model.read_bytes()
+    shutil.rmtree(tmp_path / "mine" / "runs" / "parity-nope-s0")
+    again = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=300, cwd="/")
+    assert again.returncode == 0, again.stderr
+    assert model.read_bytes() == before

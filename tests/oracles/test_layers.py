@@ -11,13 +11,13 @@ MAY_INCLUDE = {
     "encodings": {"base", "kernels", "ops"},
     "data": {"base"},
     "model": {"base", "data", "encodings", "ops"},
-    "train": {"base", "data", "model"},
+    "train": {"base", "data", "model", "runs"},
     "eval": {"base", "data", "model", "runs"},
     "runs": {"base"},
     "stats": {"base"},
     "report": {"base", "runs", "stats"},
     "experiments": {"base", "data", "encodings", "eval", "model", "runs", "train"},
-    "cli": {"base", "data", "encodings", "eval", "experiments", "report", "runs", "train"},
+    "cli": {"base", "data", "encodings", "eval", "experiments", "report", "runs", "stats", "train"},
 }
 WITHOUT_TORCH = [
     "base",

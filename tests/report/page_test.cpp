@@ -3,6 +3,7 @@
 #include "planted.h"
 #include "report/report.h"
 #include "report/results.h"
+#include "runs/lock.h"
 
 namespace darope::report {
 namespace {
@@ -136,6 +137,14 @@ TEST(Report, HostileNamesStayText) {
   expect_contains(page, "&lt;/script&gt;&lt;script&gt;alert(&#39;1&#39;)");
   EXPECT_EQ(terminal_table(s).find('\x1b'), std::string::npos);
   expect_contains(results_csv(s), "\"a\"\"b'><img src=x onerror=alert(1)>\x1b[31m,\"\"\"");
+}
+
+TEST(Report, IsWrittenByOneAtATime) {
+  const Comparison c;
+  plant(c, "copy");
+  const Lock another(ComparisonFolder(c.path()).report_lock(), "writing the report");
+  expect_contains(error_of([&] { write_report(c.path(), {c.path()}); }), "has been writing the report since");
+  EXPECT_FALSE(std::filesystem::exists(c.path() / "report.html"));
 }
 
 TEST(Report, RefusalLeavesTheOldReport) {

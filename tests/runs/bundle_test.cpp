@@ -3,6 +3,7 @@
 #include <map>
 
 #include "planted.h"
+#include "runs/lock.h"
 #include "runs/tar.h"
 
 namespace darope {
@@ -85,6 +86,18 @@ TEST(Bundle, LeavesOutWhatIsNotFinished) {
   EXPECT_EQ(write_bundle(out / "a", {c.path()}), 7u);
   EXPECT_FALSE(runs_of(out / "a").contains("copy-nope-s1"));
   EXPECT_EQ(runs_of(out / "a").at("copy-pope-s1").scores, "");
+}
+
+TEST(Bundle, IsWrittenByOneAtATime) {
+  const Comparison c;
+  plant(c, "copy");
+  const Scratch out;
+  {
+    const Lock another(lock_beside(out / "a"), "packing a");
+    expect_contains(error_of([&] { write_bundle(out / "a", {c.path()}); }), "has been packing a since");
+    EXPECT_FALSE(std::filesystem::exists(out / "a"));
+  }
+  write_bundle(out / "a", {c.path()});
 }
 
 TEST(Bundle, LimitsHold) {

@@ -1,4 +1,4 @@
-#include "train/checkpoint_dir.h"
+#include "runs/checkpoint_dir.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>

@@ -1,4 +1,4 @@
-#include "train/metrics.h"
+#include "runs/metrics.h"
 
 #include <gtest/gtest.h>
 

@@ -23,9 +23,9 @@
 #include "base/json.h"
 #include "base/signals.h"
 #include "data/open.h"
+#include "runs/checkpoint_dir.h"
 #include "scratch.h"
 #include "small.h"
-#include "train/checkpoint_dir.h"
 
 namespace darope {
 namespace {

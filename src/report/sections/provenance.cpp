@@ -2,28 +2,17 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 #include <set>
 #include <sstream>
 
 #include "base/json.h"
+#include "base/shell.h"
 #include "report/sections/sections.h"
 #include "report/words.h"
 
 namespace darope::report {
 namespace {
-
-// As it may stand in a shell: names come from files of strangers.
-std::string shell_word(const std::string& text) {
-  const auto harmless = [](unsigned char c) {
-    return std::isalnum(c) || std::string_view("_-./:=,").find(char(c)) != std::string_view::npos;
-  };
-  if (!text.empty() && std::all_of(text.begin(), text.end(), harmless)) return text;
-  std::string safe = "'";
-  for (const char c : text) safe += c == '\'' ? "'\\''" : std::string(1, c);
-  return safe + "'";
-}
 
 std::string config_name(const std::string& dataset) {
   std::string name = dataset + ".yaml";
@@ -179,8 +168,8 @@ std::string provenance_section(const Summary& summary, const Gathered& all) {
              "dataset, above, under its "
              "name; the command then trains the run again, into the folder <code>again</code>.{} The same "
              "data give the same hash of "
-             "the data order in its run.json.</p>{}</details>",
-             all.runs.size(), needs(all), table(head, rows));
+             "the data order in its {}.</p>{}</details>",
+             all.runs.size(), needs(all), RunFolder("").facts().string(), table(head, rows));
 }
 
 }  // namespace darope::report

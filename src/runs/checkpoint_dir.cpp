@@ -1,4 +1,4 @@
-#include "train/checkpoint_dir.h"
+#include "runs/checkpoint_dir.h"
 
 #include <fmt/format.h>
 
@@ -106,6 +106,8 @@ void write_checkpoint(const fs::path& root, int64_t step,
     throw;
   }
 }
+
+bool is_checkpoint(const fs::path& folder) { return fs::exists(folder / kManifest); }
 
 std::optional<std::string> checkpoint_problem(const fs::path& folder, Verify how) {
   if (!fs::exists(folder / kComplete)) return "it has no COMPLETE: the save did not finish";

@@ -36,6 +36,8 @@ class CheckpointFiles {
 void write_checkpoint(const std::filesystem::path& root, int64_t step,
                       const std::function<void(CheckpointFiles&)>& write);
 
+bool is_checkpoint(const std::filesystem::path& folder);  // or was meant to be one: it has a manifest
+
 enum class Verify { kSizes, kHashes };
 // Why a checkpoint's folder cannot be trusted; nothing if it can.
 std::optional<std::string> checkpoint_problem(const std::filesystem::path& folder, Verify how);

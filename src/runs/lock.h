@@ -1,0 +1,33 @@
+#pragma once
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "base/error.h"
+#include "base/files.h"
+
+namespace darope {
+
+inline constexpr ExitCode kBusy{5};  // another process is at work there
+
+// While it lives, whoever else takes the same lock is refused with an Error that names this process, its host
+// and since when it has been at work. Works between processes and, where the file system passes locks on,
+// between machines. A lock left by a process that is gone is taken over; one left on another machine cannot
+// be told from one that is held there, so the Error says how old it is and how to remove it.
+class Lock {
+ public:
+  // `what` is being done, such as "training in runs/a".
+  Lock(std::filesystem::path file, const std::string& what);
+  ~Lock();
+  Lock(const Lock&) = delete;
+  Lock& operator=(const Lock&) = delete;
+
+ private:
+  bool take(const std::string& what);  // false: the file went away meanwhile
+  std::filesystem::path path_;
+  std::unique_ptr<Descriptor> file_;
+};
+
+std::filesystem::path lock_beside(const std::filesystem::path& file);  // for a file that is written anew
+
+}  // namespace darope

@@ -1,0 +1,125 @@
+#include "runs/run_folder.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "runs/lines.h"
+
+namespace darope {
+namespace fs = std::filesystem;
+namespace {
+
+// The end of a file that grows, from the first whole line on.
+std::string tail_of(const fs::path& file) {
+  constexpr int64_t kEnough = 1 << 14;
+  const Descriptor open(file, O_RDONLY);
+  const int64_t size = size_of_file(file), from = std::max<int64_t>(0, size - kEnough);
+  std::string text(size_t(size - from), '\0');
+  const ssize_t got = ::pread(open.get(), text.data(), text.size(), from);
+  text.resize(size_t(std::max<ssize_t>(got, 0)));
+  return from == 0 ? text : text.substr(std::min(text.size(), text.find('\n') + 1));
+}
+
+}  // namespace
+
+fs::path RunFolder::config() const { return path_ / "config.yaml"; }
+fs::path RunFolder::given_config() const { return path_ / "base_config.yaml"; }
+fs::path RunFolder::manifest() const { return path_ / "manifest.json"; }
+fs::path RunFolder::facts() const { return path_ / "run.json"; }
+fs::path RunFolder::scores() const { return path_ / "results.jsonl"; }
+fs::path RunFolder::best_scores() const { return path_ / "results-best.jsonl"; }
+fs::path RunFolder::metrics() const { return path_ / "metrics.jsonl"; }
+fs::path RunFolder::validations() const { return path_ / "metrics.eval.jsonl"; }
+fs::path RunFolder::tensorboard() const { return path_ / "tb"; }
+fs::path RunFolder::log() const { return path_ / "train.log"; }
+fs::path RunFolder::history() const { return path_ / "history.txt"; }
+fs::path RunFolder::checkpoints() const { return path_ / "checkpoints"; }
+fs::path RunFolder::best() const { return path_ / "best"; }
+fs::path RunFolder::lock() const { return path_ / ".lock"; }
+
+RunFolder RunFolder::evaluation(const std::string& step, const std::string& variant) const {
+  return path_ / "evals" / step / variant;
+}
+
+bool RunFolder::is_begun() const { return fs::exists(config()); }
+bool RunFolder::is_finished() const { return fs::exists(facts()); }
+
+void RunFolder::require() const {
+  if (is_begun()) return;
+  if (!fs::exists(path_)) throw Error(fmt::format("there is no run {}", path_.string()));
+  refuse_comparison(path_);
+  throw Error(
+      fmt::format("{} is not a run's folder: it has no {}", path_.string(), config().filename().string()));
+}
+
+std::string RunFolder::read_history() const { return fs::exists(history()) ? read_file(history()) : ""; }
+
+std::string RunFolder::fact(const char* key) const {
+  for (const fs::path& file : {manifest(), facts()})
+    if (fs::exists(file))
+      if (const Json said = parse_json(read_file(file), file.string()); said.contains(key))
+        return need<std::string>(said, key, file.string());
+  return "";
+}
+
+int64_t RunFolder::last_logged_step() const {
+  if (!fs::exists(metrics())) return 0;
+  int64_t step = 0;
+  try {
+    each_line(tail_of(metrics()), metrics().string(), [&](const Json& line, const std::string& where) {
+      step = get_or<int64_t>(line, "global_step", step, where);
+    });
+  } catch (const Error&) {  // being written or cut back: whoever goes on with the run looks closer
+  }
+  return step;
+}
+
+void RunFolder::begin(const std::string& given, const std::string& config_text,
+                      const std::string& manifest_text) const {
+  write_file(given_config(), given);
+  write_file(config(), config_text);
+  write_file(manifest(), manifest_text);
+}
+
+void RunFolder::forget_end() const {
+  for (const fs::path& file : {facts(), scores(), best_scores()}) remove_file(file);
+}
+
+fs::path ComparisonFolder::runs() const { return path_ / "runs"; }
+fs::path ComparisonFolder::page() const { return path_ / "report.html"; }
+fs::path ComparisonFolder::results() const { return path_ / "results.json"; }
+fs::path ComparisonFolder::report_lock() const { return path_ / ".report.lock"; }
+fs::path ComparisonFolder::lock(const std::string& share) const {
+  std::string name = share.empty() ? ".lock" : ".lock-" + share;
+  std::replace(name.begin(), name.end(), '/', '-');
+  return path_ / name;
+}
+fs::path ComparisonFolder::job(const std::string& run) const { return path_ / "jobs" / (run + ".yaml"); }
+fs::path ComparisonFolder::job_log(const std::string& run) const { return path_ / "jobs" / (run + ".log"); }
+
+std::vector<RunFolder> runs_in(const fs::path& folder) {
+  std::vector<RunFolder> found;
+  if (!fs::is_directory(folder)) return found;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder))
+    if (const RunFolder run(entry.path());
+        entry.is_directory() && !run.name().starts_with(".") && run.is_begun())
+      found.push_back(run);
+  std::sort(found.begin(), found.end(),
+            [](const RunFolder& a, const RunFolder& b) { return a.path() < b.path(); });
+  return found;
+}
+
+void refuse_comparison(const fs::path& folder) {
+  for (const fs::path& parent : {ComparisonFolder(folder).runs(), folder})
+    if (const std::vector<RunFolder> runs = runs_in(parent); !runs.empty())
+      throw Error(fmt::format("{} holds {} run{}: give one of them, such as {}{}", folder.string(),
+                              runs.size(), runs.size() == 1 ? "" : "s", runs.front().path().string(),
+                              runs.size() == 1 ? "" : " or " + runs.back().path().string()));
+}
+
+}  // namespace darope

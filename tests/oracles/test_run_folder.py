@@ -1,0 +1,123 @@
+"""One owner of the run folder: nobody else knows a file's name, and every file is as its schema says."""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+
+import jsonschema
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = os.environ.get("DAROPE_BINARY", ROOT / "build" / "darope")
+SCHEMA = json.loads((ROOT / "docs" / "run-folder.schema.json").read_text())
+NAMES = (
+    "config.yaml base_config.yaml run.json results.jsonl results-best.jsonl metrics.jsonl metrics.eval.jsonl "
+    "train.log history.txt MANIFEST.json COMPLETE model.safetensors optim.safetensors train_state.json "
+    "results.json report.html"
+).split()
+MODEL = [
+    "model.style=nanogpt",
+    "model.dim=16",
+    "model.n_layers=1",
+    "model.n_heads=2",
+    "threads=1",
+    "device=cpu",
+]
+
+
+def test_nobody_else_knows_a_file_name():
+    literal = re.compile(r'"([^"\n]*)"')
+    found = [
+        f"{path.relative_to(ROOT)}: {text}"
+        for path in (ROOT / "src").rglob("*")
+        if path.suffix in (".cpp", ".h", ".cu") and path.parent.name != "runs"
+        for text in literal.findall(path.read_text())
+        if any(re.search(rf"(^|[ /'`]){re.escape(name)}($|[ /'`,.:;])", text) for name in NAMES)
+    ]
+    assert not found, found
+
+
+def darope(*arguments, cwd, code=0):
+    result = subprocess.run(
+        [PROGRAM, *map(str, arguments)], capture_output=True, text=True, cwd=cwd, timeout=300
+    )
+    assert result.returncode == code, (result.returncode, result.stderr)
+    return result
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("run")
+    config = ROOT / "configs" / "quick" / "train.yaml"
+    small = ["steps=3", "logging.freq=1", "data.test_examples=4", "data.free_running=2", "dump_dir=run"]
+    darope("train", config, *small, *MODEL, cwd=folder)
+    darope("eval", "run", "data.test_examples=2", cwd=folder)
+    return folder / "run"
+
+
+def judge(name):
+    return jsonschema.Draft202012Validator({**SCHEMA, "$ref": f"#/$defs/{name.replace('/', '~1')}"})
+
+
+def test_every_file_is_as_its_schema_says(run):
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    seen = set()
+    for path in run.rglob("*.json*"):
+        name = f"evals/{path.name}" if "evals" in path.parts and path.name == "manifest.json" else path.name
+        if name == "config.json":  # of a checkpoint: Hugging Face says what is in it
+            continue
+        texts = path.read_text().splitlines() if path.suffix == ".jsonl" else [path.read_text()]
+        assert texts or name == "metrics.eval.jsonl"  # nothing was validated
+        for text in texts:
+            judge(name).validate(json.loads(text))
+        seen.add(name)
+    assert seen >= {
+        "run.json", "results.jsonl", "metrics.jsonl", "manifest.json", "evals/manifest.json", "MANIFEST.json",
+        "train_state.json",
+    }  # fmt: skip
+
+
+def test_the_document_names_every_file(run):
+    document = (ROOT / "docs" / "run-folder.md").read_text()
+    for path in run.rglob("*"):
+        if path.is_file() and path.parent.name != "tb":
+            assert f"`{path.name}`" in document, path
+
+
+@pytest.mark.parametrize(
+    "bundle", sorted((ROOT / "docs" / "results").glob("*/runs.tar.zst")), ids=lambda p: p.parent.name
+)
+def test_what_was_published_in_the_first_version_still_reads(bundle, tmp_path):
+    darope("report", bundle, "--out", "again", cwd=tmp_path)
+    published = json.loads((bundle.parent / "results.json").read_text())
+    again = json.loads((tmp_path / "again" / "results.json").read_text())
+    assert len(again["runs"]) == len(published["runs"])
+    for then, now in zip(published["datasets"], again["datasets"], strict=True):
+        for at_then, at_now in zip(then["lengths"], now["lengths"], strict=True):
+            means = [[(cell["encoding"], cell["mean"]) for cell in at["cells"]] for at in (at_then, at_now)]
+            assert means[0] == means[1]
+
+
+@pytest.mark.parametrize(
+    "change, words",
+    [
+        ({"schema": 3}, "schema 3 is neither 1 nor 2"),
+        ({"schema": "two"}, "'schema' is \"two\""),
+        ({"metrics": []}, "which the run does not describe"),
+        ({"metrics": None}, "'metrics' is no list"),
+        ({"status": "asleep"}, "neither finished nor diverged"),
+    ],
+)
+def test_another_version_is_refused_in_one_sentence(run, tmp_path, change, words):
+    facts = json.loads((run / "run.json").read_text())
+    folder = tmp_path / "c" / "runs" / "a"
+    folder.mkdir(parents=True)
+    for name in ("config.yaml", "results.jsonl", "metrics.jsonl"):
+        (folder / name).write_bytes((run / name).read_bytes())
+    (folder / "run.json").write_text(json.dumps({**facts, **change}))
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    refusal = darope("report", "c", cwd=tmp_path, code=2).stderr
+    assert words in refusal and "c/runs/a/" in refusal and refusal.count("\n") == 1, refusal
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before

@@ -1,0 +1,94 @@
+#include "runs/lock.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "base/machine.h"
+#include "base/scratch.h"
+
+namespace darope {
+namespace {
+
+// What taking a lock is refused with, and its exit code; "" and 0 if it is not.
+std::pair<std::string, int> refusal(const std::filesystem::path& file) {
+  try {
+    const Lock lock(file, "testing");
+    return {"", 0};
+  } catch (const Error& e) {
+    return {e.what(), e.code()};
+  }
+}
+
+TEST(Lock, RefusesASecondAndNamesTheFirst) {
+  const Scratch folder;
+  {
+    const Lock first(folder / ".lock", "training in runs/a");
+    const auto [words, code] = refusal(folder / ".lock");
+    EXPECT_EQ(code, kBusy);
+    expect_contains(words, "process " + std::to_string(getpid()) + " on " + host_name() +
+                               " has been training in runs/a since 20");
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder / ".lock"));
+  EXPECT_EQ(refusal(folder / ".lock").first, "");
+}
+
+Json holder(const std::filesystem::path& file) {
+  const Lock lock(file, "training");
+  return parse_json(read_file(file), "lock");
+}
+
+TEST(Lock, TakesOverWhatADeadProcessLeft) {
+  const Scratch folder;
+  const std::filesystem::path file = folder / ".lock";
+  const Json ours = holder(file);
+  for (const auto& [key, value] : std::map<std::string, Json>{{"process", 1 << 30},
+                                                              {"started", ours["started"].get<int64_t>() - 1},
+                                                              {"boot", "an earlier one"}}) {
+    Json left = ours;
+    left[key] = value;
+    write_file(file, left.dump());
+    EXPECT_EQ(refusal(file).first, "") << key;
+  }
+  write_file(file, ours.dump());  // a file system that keeps no locks: who is written there is alive
+  EXPECT_EQ(refusal(file).second, kBusy);
+}
+
+TEST(Lock, SaysHowToRemoveOneOfAnotherMachine) {
+  const Scratch folder;
+  const std::filesystem::path file = folder / ".lock";
+  Json left = holder(file);
+  left["host"] = "elsewhere", left["since"] = left["since"].get<int64_t>() - 7200;
+  write_file(file, left.dump());
+  const auto [words, code] = refusal(file);
+  EXPECT_EQ(code, kBusy);
+  expect_contains(words, "on elsewhere has been training since");
+  expect_contains(words, "(2:00:0");
+  expect_contains(words, "if it is gone, remove " + file.string());
+  EXPECT_EQ(parse_json(read_file(file), "lock"), left);
+}
+
+TEST(Lock, LeavesAloneWhatIsNoLock) {
+  const Scratch folder;
+  const std::filesystem::path file = folder / ".lock", target = folder / "thesis.txt";
+  for (const std::string text : {"my notes", "[]", "{}", R"({"host":7})"}) {
+    write_file(file, text);
+    expect_contains(refusal(file).first, "is no lock of darope's");
+    EXPECT_EQ(read_file(file), text);
+  }
+  remove_file(file);
+  write_file(target, "not to be lost");
+  std::filesystem::create_symlink(target, file);
+  EXPECT_NE(refusal(file).first, "");
+  EXPECT_EQ(read_file(target), "not to be lost");
+  remove_file(file);
+  ASSERT_EQ(mkfifo(file.c_str(), 0600), 0);
+  expect_contains(refusal(file).first, "is no lock of darope's");
+  remove_file(file);
+  std::filesystem::create_directory(file);
+  EXPECT_NE(refusal(file).first, "");
+}
+
+}  // namespace
+}  // namespace darope
