@@ -75,7 +75,7 @@ std::string accounts_table(const Summary& summary) {
   std::string rows;
   for (const Json& account : paper().at("accounts"))
     for (const Aggregate& each : summary.aggregates)
-      if (each.x == 1 && each.over == account.at("over"))
+      if (each.x == 1 && each.over == account.at("over").get<std::string>())
         rows += fmt::format(
             "<tr><th scope='row'>{} <small>({})</small></th><td class='words'>{}</td><td "
             "class='words'>{}</td></tr>",
