@@ -25,7 +25,7 @@ T need(const Json& object, const char* key, const std::string& where) {
 template <class T>
 T get_or(const Json& object, const char* key, T fallback, const std::string& where) {
   const auto found = object.find(key);
-  return found == object.end() || found->is_null() ? fallback : need<T>(object, key, where);
+  return found == object.end() || found->is_null() ? std::move(fallback) : need<T>(object, key, where);
 }
 
 inline std::optional<double> optional_number(const Json& object, const char* key, const std::string& where) {
