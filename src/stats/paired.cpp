@@ -22,7 +22,8 @@ double beta_fraction(double a, double b, double x) {
   constexpr double tiny = 1e-300;
   double c = 1, d = 0, value = 1;
   for (int i = 1; i < 100'000; ++i) {
-    const double m = double(i / 2);
+    const int half = i / 2;
+    const double m = half;
     const double step = i % 2 ? -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
                               : m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
     d = 1 + step * d;

@@ -21,7 +21,7 @@ def tokens(path):
 @pytest.mark.parametrize("dtype", ["u1", "i1", "<u2", "<i2", "<u4", "<i4", "<u8", "<i8"])
 def test_npy(tmp_path, dtype, version):
     array = np.random.default_rng(1).integers(
-        0, np.iinfo(dtype).max if np.dtype(dtype).itemsize < 8 else 2**62, size=(7, 3), dtype=dtype
+        0, np.iinfo(dtype).max if np.dtype(dtype).itemsize < 8 else 2**32, size=(7, 3), dtype=dtype
     )
     with open(tmp_path / "a.npy", "wb") as file:
         np.lib.format.write_array(file, array, version=version)
