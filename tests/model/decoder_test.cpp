@@ -134,8 +134,7 @@ TEST(Decoder, ReadsPackedDocumentsAsEachAlone) {
     SCOPED_TRACE(encoding);
     Decoder model(small(encoding), at::kCPU, at::kDouble);
     const at::NoGradGuard no_grad;
-    Batch batch = some_batch();
-    batch.rows = {};
+    const Batch batch = some_batch();
     const Tensor ids = at::tensor({4, 4, 4, 9, 9, 9, 9}, at::kLong).expand({2, 7});
     const Tensor packed = model.hidden(batch.tokens, {}, {.documents = ids}).view({2, 7, -1});
     for (const auto& [begin, length] : {std::pair(0, 3), std::pair(3, 4)}) {
