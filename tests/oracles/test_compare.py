@@ -514,9 +514,10 @@ def test_a_folder_of_another_comparison_is_left_alone(tmp_path):
 
 def test_more_threads_than_one_do_not_hang_it(tmp_path):
     """The comparison looks at its data with all threads there are before it starts a run."""
-    plan = ["compare", *task_but("data.test_examples=64"), "data.seq_len=128", "threads=2", "--jobs", "1"]
-    done(*plan, "device=cpu", "--out", "mine", "--encodings", "rope", cwd=tmp_path)
-    done(*plan, "device=cpu", "--out", "mine", "--encodings", "rope,hope", cwd=tmp_path)
+    larger = ["data.test_examples=64", "data.seq_len=128", "threads=2", "device=cpu", "tasks=parity"]
+    plan = ["compare", QUICK, *SMALL[:-1], *larger, "--seeds", "1", "--jobs", "1", "--out", "mine"]
+    done(*plan, "--encodings", "rope", cwd=tmp_path)
+    done(*plan, "--encodings", "rope,hope", cwd=tmp_path)
 
 
 def test_a_launcher_that_does_not_care_for_children(tmp_path):
