@@ -89,15 +89,17 @@ void fail_on(const std::string& action, const fs::path& path) {
               code == ENOENT ? kUsage : kFailed);
 }
 
-Descriptor::Descriptor(const fs::path& path, int flags) : fd_(::open(path.c_str(), flags | O_CLOEXEC, 0666)) {
-  if (fd_ < 0) fail_on((flags & O_ACCMODE) == O_RDONLY ? "read" : "write", path);
+Descriptor::Descriptor(const fs::path& path, int flags) : Descriptor(path, flags, path) {}
+Descriptor::Descriptor(const fs::path& path, int flags, const fs::path& shown)
+    : fd_(::open(path.c_str(), flags | O_CLOEXEC, 0666)) {
+  if (fd_ < 0) fail_on((flags & O_ACCMODE) == O_RDONLY ? "read" : "write", shown);
 }
 Descriptor::~Descriptor() { ::close(fd_); }
 
 FileWriter::FileWriter(const fs::path& path)
     : path_(path),
       temporary_(temporary_beside(path)),
-      file_(temporary_, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW) {}
+      file_(temporary_, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, path) {}
 FileWriter::~FileWriter() {
   if (!committed_) ::unlink(temporary_.c_str());
 }

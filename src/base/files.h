@@ -17,6 +17,8 @@ namespace darope {
 class Descriptor {
  public:
   Descriptor(const std::filesystem::path& path, int flags);
+  Descriptor(const std::filesystem::path& path, int flags,
+             const std::filesystem::path& shown);  // in an error, where a file goes by another name
   ~Descriptor();
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
