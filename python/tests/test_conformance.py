@@ -257,7 +257,11 @@ def test_every_parameter_and_input_gets_a_gradient(name, device):
     q, k, v, x = inputs(tokens=9, device=device, grad=True)
     module.attend(q, k, v, x).square().sum().backward()
     for parameter_name, parameter in module.named_parameters():
-        assert parameter.grad is not None and parameter.grad.abs().max() > 0, parameter_name
+        assert parameter.grad is not None, parameter_name
+        shifts_all = (
+            name == "fire" and parameter_name == "b2"
+        )  # scores of a query by as much: nothing changes
+        assert parameter.grad.abs().max() > 0 or shifts_all, parameter_name
     for tensor in (q, k, v):
         assert tensor.grad.abs().max() > 0
     if name in LEARNED:

@@ -105,7 +105,8 @@ TEST(Decoder, GradientsAgreeWithDifferences) {
                      exact = (leaf.grad() * direction).sum().item<double>();
         leaf.detach().copy_(start);
         EXPECT_NEAR(exact, numeric, 1e-7 + 1e-6 * std::abs(numeric));
-        if (model.plan().weights[i].of_encoding) {
+        const bool shifts_all = model.plan().weights[i].parts[0].name.ends_with("fire.b2");  // by as much
+        if (model.plan().weights[i].of_encoding && !shifts_all) {
           EXPECT_NE(leaf.grad().abs().max().item<double>(), 0);
         }
       }
@@ -190,12 +191,12 @@ TEST(Decoder, TakesOtherFeedForwardPartsAndTheirTermsOfTheLoss) {
   const double mean = ((nll * batch.weight).sum() / batch.weight.sum()).item<double>(),
                terms = kTerm * (first.sum() + second.sum()).item<double>();
   EXPECT_NE(terms, 0);
-  EXPECT_NEAR(loss.item<double>(), mean + terms, 1e-9);
+  EXPECT_NEAR(loss.item<double>(), mean + terms, 1e-6);  // shares of the weight are float32
   loss.backward();
   const Tensor with_terms = first.grad().clone();
   first.mutable_grad().zero_();
   ((model.nll(batch) * batch.weight).sum() / batch.weight.sum()).backward();
-  EXPECT_TRUE(at::allclose(with_terms - first.grad(), at::full({16, 16}, kTerm, at::kDouble), 1e-9, 1e-9));
+  EXPECT_TRUE(at::allclose(with_terms - first.grad(), at::full({16, 16}, kTerm, at::kDouble), 1e-5, 0));
 }
 
 TEST(Decoder, WeighsWhatIsScored) {
