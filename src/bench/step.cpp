@@ -88,6 +88,7 @@ StepTime time_step(const StepShape& shape, const StepTrial& trial) {
   DecoderConfig config = shape.model;
   config.encoding = trial.encoding, config.max_seqlen = shape.length;
   config.check();
+  release_memory(device);  // another encoding may have been timed before
   Decoder model(config, device, find_dtype("auto", device));
   TrainConfig training;
   const int64_t timed = trial.rounds * trial.steps;

@@ -24,6 +24,7 @@ Upload::~Upload() = default;
 void Upload::copy(const Batch& from, Batch& to) { to.copy_from(from); }
 
 void synchronize(at::Device) {}
+void release_memory(at::Device) {}
 int64_t peak_memory(at::Device) { return peak_memory_bytes(); }
 std::string device_name(at::Device) { return machine_name(); }
 std::string cuda_versions() { return ""; }

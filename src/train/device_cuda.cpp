@@ -88,6 +88,12 @@ void synchronize(at::Device device) {
   if (device.is_cuda()) c10::cuda::device_synchronize();
 }
 
+void release_memory(at::Device device) {
+  if (!device.is_cuda()) return;
+  c10::cuda::CUDACachingAllocator::emptyCache();
+  c10::cuda::CUDACachingAllocator::resetPeakStats(c10::cuda::current_device());
+}
+
 int64_t peak_memory(at::Device device) {
   if (!device.is_cuda()) return peak_memory_bytes();
   using Kind = c10::CachingAllocator::StatType;
