@@ -57,8 +57,8 @@ void add_report(CLI::App& app) {
                    "where the page and its numbers go; without it, into the first folder given");
   verb->add_option("--reference", settings->options.reference,
                    "the encoding the others are tested against; without it darope, or the first");
-  verb->add_option("--margin", settings->options.margin, "a difference this small counts as a tie")
-      ->capture_default_str();
+  verb->add_option("--margin", settings->options.margin,
+                   "a difference this small does not matter; without it 0.01 of accuracy, 0.002 nats of loss");
   verb->add_option("--csv", settings->csv, "also write the scores to this file");
   verb->add_option("--bundle", settings->bundle,
                    "also pack the runs without weights into this file (.tar.zst)");

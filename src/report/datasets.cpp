@@ -5,7 +5,7 @@
 #include <numeric>
 #include <set>
 
-#include "report/summary.h"
+#include "report/judging.h"
 #include "stats/within.h"
 
 namespace darope::report {
@@ -104,64 +104,44 @@ void add_within_example_widths(const Paired& pairs, AtLength& at) {
       if (cell.encoding == pairs.methods[m].name) cell.cousineau_morey = half_widths[m];
 }
 
-bool is_learned(const Dataset& dataset, const AtLength& at, const std::vector<stats::Method>& methods,
-                const stats::Rule& rule) {
-  if (!dataset.metric.higher_better) return true;  // a run tells no loss that needs no learning
-  const double chance = std::max(dataset.metric.chance.value_or(0), dataset.metric.true_chance.value_or(0));
-  return stats::learned(methods, chance, at.best_constant.value_or(0), rule);
-}
-
-void compare_at(const Gathered& all, const Dataset& dataset, AtLength& at, Summary& summary) {
-  const Paired pairs = paired(all, dataset.name, dataset.metric, at.x);
-  at.seeds = pairs.seeds;
-  if (pairs.methods.empty() || at.examples < kFewestExamples) {
+void judge_at(const Gathered& all, const Dataset& dataset, Summary& summary, stats::Noise& noise,
+              AtLength& at) {
+  const stats::Judging rule = rule_for(dataset.metric, summary.options);
+  const std::vector<std::string> sound = sound_encodings(all, dataset.name);
+  if (sound.empty()) return;
+  const stats::Scores table = score_table(all, dataset.name, dataset.metric, at.x, sound);
+  at.clusters = table.clusters();
+  if (at.clusters < 2) {
     const std::string note = fmt::format(
-        "On {} nothing can be paired: that takes {} examples and a seed that all its encodings finished.",
-        dataset.name, kFewestExamples);
+        "There is no verdict on {}: its examples are of one source, so nothing tells how examples vary.",
+        dataset.name);
     if (summary.notes.empty() || summary.notes.back() != note)
       summary.notes.push_back(note);  // once for all lengths
-    at.seeds.clear();
     return;
   }
-  const stats::Rule rule{.higher_better = dataset.metric.higher_better, .margin = summary.options.margin};
-  at.learned = is_learned(dataset, at, pairs.methods, rule);
-  if (pairs.methods.size() < 2) return;
+  if (dataset.metric.is_share()) at.learned = stats::is_learned(table, 0, rule, noise);
+  if (sound.size() < 2) return;
+  at.judged = stats::judge(table, rule, noise);
+  at.standings = standings(*at.judged, {&table}, rule.higher_better);
+  at.splits = splits(table, *at.judged, rule);
+}
+
+void test_as_the_paper_does(const Gathered& all, const Dataset& dataset, const Summary& summary,
+                            AtLength& at) {
+  const Paired pairs = paired(all, dataset.name, dataset.metric, at.x);
+  if (pairs.methods.size() < 2 || at.examples < kFewestExamples) return;
   add_within_example_widths(pairs, at);
-  at.tied = tied_names(pairs.methods, rule);
   const bool has_reference = std::any_of(pairs.methods.begin(), pairs.methods.end(),
                                          [&](const stats::Method& m) { return m.name == summary.reference; });
   if (has_reference)
-    at.comparisons = stats::compare_with(summary.reference, in_family(pairs.methods, summary), rule);
+    at.paper =
+        stats::paper_test(summary.reference, in_family(pairs.methods, summary), dataset.metric.higher_better);
 }
 
 }  // namespace
 
-Paired paired(const Gathered& all, const std::string& dataset, const Metric& metric, double x) {
-  std::vector<std::string> sound;
-  for (const std::string& encoding : all.encodings) {
-    const auto has = [&](bool diverged) {
-      return std::any_of(all.runs.begin(), all.runs.end(), [&](const Run& r) {
-        return r.dataset == dataset && r.encoding == encoding && r.diverged == diverged;
-      });
-    };
-    if (has(false) && !has(true)) sound.push_back(encoding);
-  }
-  Paired result;
-  for (const int64_t seed : all.seeds)
-    if (std::all_of(sound.begin(), sound.end(),
-                    [&](const std::string& e) { return all.find(dataset, e, seed); }))
-      result.seeds.push_back(seed);
-  if (result.seeds.empty()) return result;
-  for (const std::string& encoding : sound) {
-    result.methods.push_back({encoding, {}});
-    for (const int64_t seed : result.seeds)
-      result.methods.back().scores.push_back(
-          scores_of(*all.find(dataset, encoding, seed), metric, x)->values);
-  }
-  return result;
-}
-
-Dataset summarise_dataset(const Gathered& all, const std::string& name, Summary& summary) {
+Dataset summarise_dataset(const Gathered& all, const std::string& name, Summary& summary,
+                          stats::Noise& noise) {
   Dataset dataset;
   dataset.name = name;
   const Run* model = first_finished(all, name);
@@ -180,7 +160,8 @@ Dataset summarise_dataset(const Gathered& all, const std::string& name, Summary&
     if (const auto found = dataset.metric.floor.find(x); found != dataset.metric.floor.end())
       at.best_constant = found->second;
     at.cells = make_cells(all, name, dataset.metric, x);
-    compare_at(all, dataset, at, summary);
+    judge_at(all, dataset, summary, noise, at);
+    test_as_the_paper_does(all, dataset, summary, at);
     dataset.lengths.push_back(std::move(at));
   }
   dataset.beside = scored_beside(all, dataset);

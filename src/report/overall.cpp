@@ -3,7 +3,7 @@
 #include <limits>
 #include <set>
 
-#include "report/summary.h"
+#include "report/judging.h"
 
 namespace darope::report {
 namespace {
@@ -24,81 +24,25 @@ Datasets common(const Summary& summary, double x) {
   return kept;
 }
 
-// One dataset's scores on a scale that all share: chance-normalised accuracy, or the loss as it is.
-void append(const Dataset& dataset, const stats::Values& scores, size_t examples, stats::Values& pooled) {
-  const double chance = dataset.metric.higher_better
-                            ? dataset.metric.true_chance.value_or(dataset.metric.chance.value_or(0))
-                            : 0;
-  for (size_t i = 0; i < examples; ++i)
-    pooled.push_back(chance > 0 ? stats::chance_normalised(scores[i], chance) : scores[i]);
-}
-
-const stats::Method* find(const std::vector<stats::Method>& methods, const std::string& name) {
-  const auto found =
-      std::find_if(methods.begin(), methods.end(), [&](const stats::Method& m) { return m.name == name; });
-  return found == methods.end() ? nullptr : &*found;
-}
-
-// The examples of all datasets in a row, as many of each, so that every dataset weighs the same.
-std::vector<stats::Method> pool(const std::vector<Paired>& pairs, const Datasets& datasets,
-                                const std::vector<std::string>& encodings,
-                                const std::vector<int64_t>& seeds) {
-  size_t examples = pairs.front().methods.front().scores.front().size();
-  for (const Paired& each : pairs) examples = std::min(examples, each.methods.front().scores.front().size());
-  std::vector<stats::Method> pooled;
-  for (const std::string& encoding : encodings) {
-    pooled.push_back({encoding, {}});
-    for (const int64_t seed : seeds) {
-      stats::Values& row = pooled.back().scores.emplace_back();
-      for (size_t d = 0; d < datasets.size(); ++d) {
-        const size_t s =
-            size_t(std::find(pairs[d].seeds.begin(), pairs[d].seeds.end(), seed) - pairs[d].seeds.begin());
-        append(*datasets[d], find(pairs[d].methods, encoding)->scores[s], examples, row);
-      }
-    }
+void judge(const Gathered& all, const Datasets& datasets, const Summary& summary, stats::Noise& noise,
+           Overall& overall) {
+  std::vector<std::string> encodings = summary.encodings;
+  for (const Dataset* dataset : datasets) {
+    const std::vector<std::string> sound = sound_encodings(all, dataset->name);
+    std::erase_if(encodings,
+                  [&](const std::string& e) { return std::ranges::find(sound, e) == sound.end(); });
   }
-  return pooled;
-}
-
-void name_leader(const std::vector<stats::Method>& methods, const stats::Rule& rule, Overall& overall) {
-  const auto score = [&](const stats::Method& method) {
-    stats::Values means;
-    for (const stats::Values& seed : method.scores) means.push_back(stats::mean(seed));
-    return rule.higher_better ? stats::mean(means) : -stats::mean(means);
-  };
-  overall.leader = std::max_element(methods.begin(), methods.end(), [&](const auto& a, const auto& b) {
-                     return score(a) < score(b);
-                   })->name;
-  for (const stats::Comparison& pair : stats::compare_all(methods, rule)) {
-    if (pair.first == overall.leader) overall.leads.push_back(pair);
-    if (pair.second == overall.leader) overall.leads.push_back(stats::turned(pair));
-  }
-}
-
-void judge(const Gathered& all, const Datasets& datasets, const Summary& summary, Overall& overall) {
-  std::vector<Paired> pairs;
+  for (const std::string& encoding : summary.encodings)
+    if (std::ranges::find(encodings, encoding) == encodings.end()) overall.diverged.push_back(encoding);
+  if (encodings.size() < 2) return;
+  std::vector<stats::Scores> tables;
+  std::vector<const stats::Scores*> pointers;
   for (const Dataset* dataset : datasets)
-    pairs.push_back(paired(all, dataset->name, dataset->metric, overall.x));
-  std::vector<std::string> encodings;
-  for (const std::string& encoding : summary.encodings) {
-    const bool sound =
-        std::all_of(pairs.begin(), pairs.end(), [&](const Paired& p) { return find(p.methods, encoding); });
-    (sound ? encodings : overall.diverged).push_back(encoding);
-  }
-  overall.seeds = pairs.front().seeds;
-  for (const Paired& each : pairs) {
-    std::vector<int64_t> shared;
-    std::set_intersection(overall.seeds.begin(), overall.seeds.end(), each.seeds.begin(), each.seeds.end(),
-                          std::back_inserter(shared));
-    overall.seeds = shared;
-  }
-  if (overall.seeds.empty() || encodings.size() < 2) return;
-  const std::vector<stats::Method> methods = pool(pairs, datasets, encodings, overall.seeds);
-  const stats::Rule rule{.higher_better = overall.metric.higher_better, .margin = summary.options.margin};
-  name_leader(methods, rule, overall);
-  overall.tied = tied_names(methods, rule);
-  if (find(methods, summary.reference))
-    overall.comparisons = stats::compare_with(summary.reference, in_family(methods, summary), rule);
+    tables.push_back(score_table(all, dataset->name, dataset->metric, overall.x, encodings));
+  for (const stats::Scores& table : tables) pointers.push_back(&table);
+  const stats::Judging rule = rule_for(overall.metric, summary.options);
+  overall.suite = stats::judge_suite(pointers, rule, noise);
+  overall.standings = standings(overall.suite->these_tasks, pointers, rule.higher_better);
 }
 
 // The mean over datasets of one encoding's normalised scores, and its spread over seeds.
@@ -156,20 +100,21 @@ bool is_chomsky(const Dataset& d) {
 
 }  // namespace
 
-std::vector<Overall> overall_verdicts(const Gathered& all, const Summary& summary) {
+std::vector<Overall> overall_verdicts(const Gathered& all, const Summary& summary, stats::Noise& noise) {
   std::vector<Overall> result;
   for (const double x : summary.lengths) {
     std::map<std::string, Datasets> by_metric;
     for (const Dataset* dataset : common(summary, x)) by_metric[dataset->metric.name].push_back(dataset);
     for (const auto& [metric, datasets] : by_metric) {
       const Datasets learned =
-          kept(datasets, [&](const Dataset& d) { return d.at(x)->learned && !d.at(x)->seeds.empty(); });
+          kept(datasets, [&](const Dataset& d) { return d.at(x)->learned && d.at(x)->judged; });
       Overall overall;
       overall.metric = datasets.front()->metric;
       overall.x = x;
+      overall.margin = margin_of(overall.metric, summary.options);
       overall.datasets = names_of(learned);
       overall.not_learned = names_of(kept(datasets, [&](const Dataset& d) { return !d.at(x)->learned; }));
-      if (!learned.empty()) judge(all, learned, summary, overall);
+      if (!learned.empty()) judge(all, learned, summary, noise, overall);
       result.push_back(std::move(overall));
     }
   }

@@ -4,6 +4,7 @@
 
 #include "assets.h"
 #include "report/sections/sections.h"
+#include "report/style.h"
 
 namespace darope::report {
 namespace {
@@ -44,14 +45,20 @@ std::string toolbar(const Summary& summary) {
   html += "<div class='group encodings' role='group' aria-label='encodings'>";
   for (size_t e = 0; e < summary.encodings.size(); ++e)
     html += fmt::format("<button type='button' data-toggle='{}' aria-pressed='true'>{}{}</button>", e,
-                        swatch(e), escape(summary.encodings[e]));
+                        swatch(summary.encodings[e]), escape(summary.encodings[e]));
   return html + "</div></nav>";
 }
 
 }  // namespace
 
 std::string render_page(const Summary& summary, const Gathered& all) {
+  nlohmann::ordered_json styles = nlohmann::ordered_json::array();
+  for (const std::string& encoding : summary.encodings) {
+    const Style style = style_of(encoding);
+    styles.push_back({{"colour", style.colour}, {"marker", style.marker}});
+  }
   const nlohmann::ordered_json data{{"encodings", summary.encodings},
+                                    {"styles", styles},
                                     {"reference", index_of(summary, summary.reference)},
                                     {"lengths", lengths_data(summary)},
                                     {"curves", curves_data(summary, all)}};
@@ -64,6 +71,7 @@ std::string render_page(const Summary& summary, const Gathered& all) {
       "<meta name='color-scheme' content='light dark'><link rel='icon' href='data:,'><title>Which positional "
       "encoding?</title>\n<style>";
   html += assets::page_css;
+  html += assets::picture_css;
   html += "</style></head>\n<body><header><h1>Which positional encoding?</h1></header>\n" + toolbar(summary) +
           "\n<main>";
   for (const Section& section : kSections)

@@ -2,12 +2,16 @@
 
 #include <fmt/format.h>
 
+#include "report/judging.h"
+#include "report/words.h"
+#include "stats/power.h"
+
 namespace darope::report {
 namespace {
 
 using nlohmann::ordered_json;
 
-constexpr int kResultsSchema = 3;
+constexpr int kResultsSchema = 4;
 
 ordered_json maybe(const std::optional<double>& value) {
   return value ? ordered_json(*value) : ordered_json(nullptr);
@@ -15,47 +19,88 @@ ordered_json maybe(const std::optional<double>& value) {
 
 ordered_json to_json(const stats::Interval& interval) { return {interval.low, interval.high}; }
 
-const char* name_of(stats::Settling::By by) {
-  using By = stats::Settling::By;
+const char* name_of(stats::Need::By by) {
+  using By = stats::Need::By;
   switch (by) {
-    case By::not_needed:
-      return "not needed";
+    case By::nothing:
+      return "nothing";
     case By::seeds:
       return "seeds";
     case By::unknown_with_one_seed:
       return "unknown with one seed";
-    case By::more_seeds_than_sensible:
-      return "more seeds than sensible";
-    case By::examples:
-      return "examples";
-    case By::nothing:
-      return "nothing";
+    case By::out_of_reach:
+      return "out of reach";
   }
   return "";
 }
 
-ordered_json to_json(const stats::Comparison& c, const stats::Rule& rule) {
-  ordered_json json{{"first", c.first},
-                    {"second", c.second},
-                    {"outcome", stats::name_of(c.outcome)},
-                    {"difference", c.test.mean},
-                    {"interval", to_json(c.interval)},
-                    {"t", c.test.t},
-                    {"df", c.test.df},
-                    {"p", c.test.p},
-                    {"ln_p", c.test.ln_p},
-                    {"holm_ln_p", c.holm_ln_p},
-                    {"effect_size", c.effect},
-                    {"by_seed", c.by_seed},
-                    {"settled_by", name_of(c.settling.by)}};
-  if (c.settling.by == stats::Settling::By::seeds) json["settled_by_seeds"] = c.settling.seeds;
-  json["words"] = stats::in_words(c, rule);
+ordered_json to_json(const stats::PairVerdict& pair, const stats::Judged& judged, double margin) {
+  const stats::Need need = stats::need(pair, judged.encodings.size(), margin);
+  ordered_json json{
+      {"first", judged.encodings[pair.first]},
+      {"second", judged.encodings[pair.second]},
+      {"verdict", pair.seeds > 0 ? ordered_json(stats::name_of(pair.verdict)) : ordered_json(nullptr)},
+      {"about", pair.about_encodings() ? "encodings" : "models"},
+      {"seeds", pair.seeds},
+      {"difference", pair.difference},
+      {"interval", to_json(pair.interval)},
+      {"standard_error", pair.standard_error},
+      {"run_part", pair.runs},
+      {"example_part", pair.examples},
+      {"df", pair.df},
+      {"critical", pair.critical},
+      {"detectable", stats::detectable(pair)},
+      {"decided_by", name_of(need.by)}};
+  if (need.by == stats::Need::By::seeds) json["decided_by_seeds"] = need.seeds;
   return json;
 }
 
-ordered_json to_json(const std::vector<stats::Comparison>& all, const stats::Rule& rule) {
+ordered_json to_json(const stats::Judged& judged, double margin) {
   ordered_json list = ordered_json::array();
-  for (const stats::Comparison& c : all) list.push_back(to_json(c, rule));
+  for (const stats::PairVerdict& pair : judged.pairs) list.push_back(to_json(pair, judged, margin));
+  return list;
+}
+
+ordered_json tied_names(const stats::Judged& judged) {
+  ordered_json groups = ordered_json::array();
+  for (const std::vector<size_t>& group : judged.tied_groups()) {
+    groups.emplace_back(ordered_json::array());
+    for (const size_t e : group) groups.back().push_back(judged.encodings[e]);
+  }
+  return groups;
+}
+
+ordered_json to_json(const stats::PaperTest& c) {
+  return {{"first", c.first},
+          {"second", c.second},
+          {"difference", c.test.mean},
+          {"interval", to_json(c.interval)},
+          {"t", c.test.t},
+          {"df", c.test.df},
+          {"p", c.test.p},
+          {"ln_p", c.test.ln_p},
+          {"holm_ln_p", c.holm_ln_p},
+          {"effect_size", c.effect},
+          {"by_seed", c.by_seed}};
+}
+
+ordered_json to_json(const Standing& standing) {
+  return {{"encoding", standing.encoding},
+          {"mean", standing.mean},
+          {"half_width", standing.half_width},
+          {"runs", standing.runs}};
+}
+
+ordered_json to_json(const Split& split) {
+  return {{"encoding", split.encoding},       {"ahead", split.ahead},
+          {"low", split.modes.low},           {"high", split.modes.high},
+          {"low_mean", split.modes.low_mean}, {"high_mean", split.modes.high_mean}};
+}
+
+template <class Item>
+ordered_json list_of(const std::vector<Item>& items) {
+  ordered_json list = ordered_json::array();
+  for (const Item& item : items) list.push_back(to_json(item));
   return list;
 }
 
@@ -92,7 +137,6 @@ ordered_json to_json(const Beside& beside) {
 }
 
 ordered_json to_json(const Dataset& dataset, double margin) {
-  const stats::Rule rule{.higher_better = dataset.metric.higher_better, .margin = margin};
   ordered_json lengths = ordered_json::array(), beside = ordered_json::array();
   std::vector<Metric> metrics{dataset.metric};
   for (const Beside& each : dataset.beside) {
@@ -105,16 +149,21 @@ ordered_json to_json(const Dataset& dataset, double margin) {
          {"examples", at.examples},
          {"best_constant", maybe(at.best_constant)},
          {"learned", dataset.metric.higher_better ? ordered_json(at.learned) : ordered_json(nullptr)},
-         {"seeds", at.seeds},
+         {"clusters", at.clusters},
          {"loftus_masson", maybe(at.loftus_masson)},
          {"cells", to_json(at.cells)},
-         {"comparisons", to_json(at.comparisons, rule)},
-         {"tied", at.tied}});
+         {"pairs", at.judged ? to_json(*at.judged, margin) : ordered_json::array()},
+         {"tied", at.judged ? tied_names(*at.judged) : ordered_json::array()},
+         {"apart", at.judged ? ordered_json(at.judged->apart) : ordered_json::array()},
+         {"standings", list_of(at.standings)},
+         {"two_groups", list_of(at.splits)},
+         {"paper_test", list_of(at.paper)}});
   return {{"name", dataset.name},
           {"family", dataset.family},
           {"metric", dataset.metric.name},
           {"axis", dataset.metric.axis.name},
           {"higher_better", dataset.metric.higher_better},
+          {"margin", margin},
           {"everywhere", dataset.everywhere},
           {"chance", maybe(dataset.metric.chance)},
           {"true_chance", maybe(dataset.metric.true_chance)},
@@ -123,19 +172,41 @@ ordered_json to_json(const Dataset& dataset, double margin) {
           {"beside", beside}};
 }
 
-ordered_json to_json(const Overall& o, double margin) {
-  const stats::Rule rule{.higher_better = o.metric.higher_better, .margin = margin};
-  return {{"metric", o.metric.name},
-          {"axis", o.metric.axis.name},
-          {"x", o.x},
-          {"datasets", o.datasets},
-          {"not_learned", o.not_learned},
-          {"diverged", o.diverged},
-          {"seeds", o.seeds},
-          {"leader", o.leader.empty() ? ordered_json(nullptr) : ordered_json(o.leader)},
-          {"leads", to_json(o.leads, rule)},
-          {"comparisons", to_json(o.comparisons, rule)},
-          {"tied", o.tied}};
+ordered_json without_each(const stats::SuiteVerdict& suite) {
+  ordered_json list = ordered_json::array();
+  for (size_t t = 0; t < suite.without.size(); ++t) {
+    ordered_json pairs = ordered_json::array();
+    for (const stats::PairVerdict& pair : suite.without[t].pairs)
+      pairs.push_back({{"first", suite.these_tasks.encodings[pair.first]},
+                       {"second", suite.these_tasks.encodings[pair.second]},
+                       {"verdict", stats::name_of(pair.verdict)}});
+    list.push_back({{"dataset", suite.tasks[t]}, {"pairs", pairs}});
+  }
+  return list;
+}
+
+ordered_json to_json(const Overall& o) {
+  ordered_json json{{"metric", o.metric.name},
+                    {"axis", o.metric.axis.name},
+                    {"x", o.x},
+                    {"margin", o.margin},
+                    {"datasets", o.datasets},
+                    {"not_learned", o.not_learned},
+                    {"diverged", o.diverged},
+                    {"leader", o.suite ? ordered_json(o.leader()) : ordered_json(nullptr)},
+                    {"standings", list_of(o.standings)}};
+  if (!o.suite) return json;
+  json["pairs"] = to_json(o.suite->these_tasks, o.margin);
+  for (size_t p = 0; p < o.suite->these_tasks.pairs.size(); ++p) {
+    const stats::PairVerdict& pair = o.suite->these_tasks.pairs[p];
+    json["pairs"][p]["hangs_on"] = o.suite->hangs_on(pair.first, pair.second);
+  }
+  json["tied"] = tied_names(o.suite->these_tasks);
+  json["apart"] = o.suite->these_tasks.apart;
+  json["tasks_like_these"] =
+      o.suite->tasks_like_these ? to_json(*o.suite->tasks_like_these, o.margin) : ordered_json::array();
+  json["without"] = without_each(*o.suite);
+  return json;
 }
 
 ordered_json to_json(const Aggregate& aggregate) {
@@ -205,10 +276,9 @@ std::string quoted(const std::string& text) {
 
 std::string number(const std::optional<double>& value) { return value ? fmt::format("{:.10g}", *value) : ""; }
 
-std::string outcome_of(const AtLength& at, const std::string& encoding) {
-  for (const stats::Comparison& c : at.comparisons)
-    if (c.second == encoding) return std::string(stats::name_of(stats::turned(c).outcome));
-  return "";
+std::string verdict_against(const std::string& reference, const AtLength& at, const std::string& encoding) {
+  const auto pair = at.pair(encoding, reference);
+  return pair && pair->seeds > 0 ? std::string(stats::name_of(pair->verdict)) : "";
 }
 
 // Of any metric, then what only the compared one has.
@@ -230,7 +300,6 @@ std::string csv_row(const Dataset& d, const Metric& metric, double x, const Cell
 }  // namespace
 
 ordered_json results_json(const Summary& s, const Gathered& all) {
-  const double margin = s.options.margin;
   const auto list = [](const auto& items, const auto& each) {
     ordered_json array = ordered_json::array();
     for (const auto& item : items) array.push_back(each(item));
@@ -238,22 +307,22 @@ ordered_json results_json(const Summary& s, const Gathered& all) {
   };
   return {{"schema", kResultsSchema},
           {"reference", s.reference},
-          {"margin", margin},
-          {"alpha", stats::kAlpha},
-          {"holm_over", s.options.paper_family ? "paper" : "all"},
+          {"confidence", 0.95},
+          {"paper_test_over", s.options.paper_family ? "paper" : "all"},
           {"encodings", s.encodings},
           {"seeds", s.seeds},
           {"lengths", s.lengths},
           {"variants", list(s.variants, [](const Variants& v) { return to_json(v); })},
-          {"overall", list(s.overall, [&](const Overall& o) { return to_json(o, margin); })},
+          {"overall", list(s.overall, [](const Overall& o) { return to_json(o); })},
           {"rankings", list(s.rankings, [&](const Ranking& r) { return to_json(r, s.encodings); })},
           {"aggregates", list(s.aggregates, [](const Aggregate& a) { return to_json(a); })},
-          {"datasets", list(s.datasets, [&](const Dataset& d) { return to_json(d, margin); })},
+          {"datasets",
+           list(s.datasets, [&](const Dataset& d) { return to_json(d, margin_of(d.metric, s.options)); })},
           {"recall_gaps", list(s.gaps, [](const Gap& g) { return to_json(g); })},
           {"costs", list(s.costs, [](const Cost& c) { return to_json(c); })},
           {"runs", list(all.runs, [](const Run& r) { return to_json(r); })},
           {"notes", s.notes},
-          {"caveat", stats::kCaveat}};
+          {"rule", rule_in_words(s)}};
 }
 
 std::string results_csv(const Summary& summary) {
@@ -266,7 +335,7 @@ std::string results_csv(const Summary& summary) {
                             !d.metric.higher_better ? ""
                             : at.learned            ? "yes"
                                                     : "no",
-                            outcome_of(at, c.encoding));
+                            verdict_against(summary.reference, at, c.encoding));
     for (const Beside& beside : d.beside)
       for (const Beside::Place& place : beside.places)
         for (const Cell& c : place.cells) text += csv_row(d, beside.metric, place.x, c) + ",,,,\r\n";

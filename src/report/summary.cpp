@@ -110,14 +110,24 @@ std::vector<stats::Method> in_family(const std::vector<stats::Method>& methods, 
   return kept;
 }
 
-std::vector<std::vector<std::string>> tied_names(const std::vector<stats::Method>& methods,
-                                                 const stats::Rule& rule) {
-  std::vector<std::vector<std::string>> groups;
-  for (const std::vector<size_t>& group : stats::tied_groups(methods, rule)) {
-    groups.emplace_back();
-    for (const size_t i : group) groups.back().push_back(methods[i].name);
-  }
-  return groups;
+std::optional<stats::PairVerdict> AtLength::pair(const std::string& first, const std::string& second) const {
+  if (!judged) return std::nullopt;
+  const auto place = [&](const std::string& name) {
+    return size_t(std::find(judged->encodings.begin(), judged->encodings.end(), name) -
+                  judged->encodings.begin());
+  };
+  const size_t a = place(first), b = place(second), count = judged->encodings.size();
+  if (a == count || b == count || a == b) return std::nullopt;
+  return judged->pair(a, b);
+}
+
+std::string Overall::leader() const {
+  return suite && suite->these_tasks.leader ? suite->these_tasks.encodings[*suite->these_tasks.leader] : "";
+}
+
+bool Overall::one_seed() const {
+  return suite && std::none_of(suite->these_tasks.pairs.begin(), suite->these_tasks.pairs.end(),
+                               [](const stats::PairVerdict& pair) { return pair.about_encodings(); });
 }
 
 Summary summarise(const Gathered& all, const Options& options) {
@@ -129,13 +139,14 @@ Summary summarise(const Gathered& all, const Options& options) {
   summary.variants = all.variants;
   summary.notes = all.notes;
   add_sizes(all, summary);
+  stats::Noise noise;
   for (const std::string& name : all.datasets)
-    summary.datasets.push_back(summarise_dataset(all, name, summary));
+    summary.datasets.push_back(summarise_dataset(all, name, summary, noise));
   std::set<double> lengths;
   for (const Dataset& dataset : summary.datasets)
     for (const AtLength& at : dataset.lengths) lengths.insert(at.x);
   summary.lengths.assign(lengths.begin(), lengths.end());
-  summary.overall = overall_verdicts(all, summary);
+  summary.overall = overall_verdicts(all, summary, noise);
   summary.aggregates = aggregates(summary);
   summary.rankings = rankings(summary);
   summary.gaps = recall_gaps(summary);

@@ -1,15 +1,17 @@
 #pragma once
 #include "report/gather.h"
+#include "stats/modes.h"
+#include "stats/paper_test.h"
+#include "stats/suite.h"
 #include "stats/summary.h"
-#include "stats/verdict.h"
 
 namespace darope::report {
 
 struct Options {
   std::string reference;  // with options or, where that is clear, without; "": darope where it was run, else
                           // the first encoding
-  double margin = 0.01;   // a smaller difference does not matter to the reader, in units of the score
-  bool paper_family = false;            // Holm over the paper's four baselines instead of all that were run
+  std::optional<double> margin = {};  // a smaller difference does not matter; without it, by the metric
+  bool paper_family = false;          // the paper's test over its four baselines instead of all that were run
   std::vector<std::string> order = {};  // of encodings, as gather() takes it
 };
 
@@ -29,16 +31,36 @@ struct Cell {
   std::optional<Proportion> proportion;  // of yes or no, over examples, each averaged over seeds
 };
 
-// Comparisons pair the encodings that did not diverge here, over the seeds all of them finished.
+// An encoding on the scale of a comparison: its mean, the half-width of its simultaneous interval (those of
+// two that differ do not overlap, or hardly) and every run.
+struct Standing {
+  std::string encoding;
+  double mean = 0, half_width = 0;
+  stats::Values runs;
+};
+
+// An encoding whose runs fall into two groups: a mean describes none of them.
+struct Split {
+  std::string encoding;
+  size_t ahead = 0;  // runs in the better group
+  stats::Modes modes;
+};
+
+// Encodings without a diverged run here are judged, each pair over the seeds it shares.
 struct AtLength {
   double x = 0;  // multiple of the training length; 0 where lengths mean nothing
   int64_t examples = 0;
   std::optional<double> best_constant, loftus_masson;
-  bool learned = true;  // some encoding gets beyond what needs no learning; of losses this is not asked
-  std::vector<int64_t> seeds;
-  std::vector<Cell> cells;                     // one per encoding
-  std::vector<stats::Comparison> comparisons;  // the reference against each baseline
-  std::vector<std::vector<std::string>> tied;  // groups in which every pair is tied
+  bool learned = true;      // some encoding gets beyond what needs no learning; of losses this is not asked
+  size_t clusters = 0;      // of examples
+  std::vector<Cell> cells;  // one per encoding
+  std::optional<stats::Judged> judged;  // none where fewer than two encodings can be compared
+  std::vector<Standing> standings;      // of those judged, the best first
+  std::vector<Split> splits;
+  std::vector<stats::PaperTest> paper;  // the reference against each baseline
+
+  // Of two encodings by name; nothing where they are not judged.
+  std::optional<stats::PairVerdict> pair(const std::string& first, const std::string& second) const;
 };
 
 // A metric that a dataset was scored by beside the one that is compared on: shown, and no verdict rests on
@@ -63,16 +85,16 @@ struct Dataset {
   const AtLength* at(double x) const;
 };
 
-// The verdict over all learned datasets of one metric at one length. Each dataset weighs the same.
+// The verdict over all learned datasets of one metric at one length, each of the same weight.
 struct Overall {
   Metric metric;
-  double x = 0;
+  double x = 0, margin = 0;
   std::vector<std::string> datasets, not_learned, diverged;  // the last are encodings that cannot take part
-  std::vector<int64_t> seeds;
-  std::string leader;                          // "" where nothing can be compared
-  std::vector<stats::Comparison> leads;        // the leader against each other one, Holm over all pairs
-  std::vector<stats::Comparison> comparisons;  // the reference against each baseline
-  std::vector<std::vector<std::string>> tied;
+  std::optional<stats::SuiteVerdict> suite;                  // none where nothing can be compared
+  std::vector<Standing> standings;                           // the best first
+
+  std::string leader() const;  // "" where nothing can be compared
+  bool one_seed() const;       // no pair has two seeds: nothing is said about encodings
 };
 
 // A mean over datasets of chance-normalised accuracy, with the chance the paper prints and with the true one.
@@ -130,23 +152,14 @@ struct Summary {
 Summary summarise(const Gathered& all, const Options& options);
 
 // The steps of summarise(), in their order; each reads what earlier ones wrote.
-Dataset summarise_dataset(const Gathered& all, const std::string& name, Summary& summary);
-std::vector<Overall> overall_verdicts(const Gathered& all, const Summary& summary);
+Dataset summarise_dataset(const Gathered& all, const std::string& name, Summary& summary,
+                          stats::Noise& noise);
+std::vector<Overall> overall_verdicts(const Gathered& all, const Summary& summary, stats::Noise& noise);
 std::vector<Aggregate> aggregates(const Summary& summary);
 std::vector<Ranking> rankings(const Summary& summary);
 std::vector<Gap> recall_gaps(const Summary& summary);
 
-// Scores that can be paired: encodings without a diverged run on the dataset, over the seeds all of them
-// finished.
-struct Paired {
-  std::vector<int64_t> seeds;
-  std::vector<stats::Method> methods;
-};
-Paired paired(const Gathered& all, const std::string& dataset, const Metric& metric, double x);
-
-// The methods that Holm's correction counts: all, or the reference and the paper's four baselines.
+// The methods that the paper's correction counts: all, or the reference and its four baselines.
 std::vector<stats::Method> in_family(const std::vector<stats::Method>& methods, const Summary& summary);
-std::vector<std::vector<std::string>> tied_names(const std::vector<stats::Method>& methods,
-                                                 const stats::Rule& rule);
 
 }  // namespace darope::report

@@ -58,6 +58,11 @@ std::string score_text(const std::optional<double>& value, bool higher_better) {
   return value ? score_text(*value, higher_better) : "–";
 }
 
+std::string difference_text(double value, bool share) {
+  const std::string text = share ? fmt::format("{:+.1f}", 100 * value) : fmt::format("{:+.4f}", value);
+  return text.find_first_of("123456789") == std::string::npos ? text.substr(1) : text;
+}
+
 std::string count_text(double count) {
   if (count >= 1e9) return fmt::format("{:.3g} billion", count / 1e9);
   if (count >= 1e6) return fmt::format("{:.3g} million", count / 1e6);

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "report/text.h"
+#include "stats/power.h"
 
 namespace darope::report {
 namespace {
@@ -18,37 +20,68 @@ std::string plural(size_t count, const char* noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
-std::vector<std::string> rivals(const Overall& overall, stats::Outcome outcome) {
+using stats::Verdict;
+
+// The leader against each other one.
+std::vector<stats::PairVerdict> leads(const Overall& overall) {
+  const stats::Judged& judged = overall.suite->these_tasks;
+  std::vector<stats::PairVerdict> pairs;
+  for (size_t e = 0; e < judged.encodings.size(); ++e)
+    if (e != *judged.leader) pairs.push_back(judged.pair(*judged.leader, e));
+  return pairs;
+}
+
+template <class Keep>
+std::vector<std::string> rivals(const Overall& overall, const Keep& keep) {
   std::vector<std::string> names;
-  for (const stats::Comparison& pair : overall.leads)
-    if (pair.outcome == outcome) names.push_back(pair.second);
+  for (const stats::PairVerdict& pair : leads(overall))
+    if (keep(pair)) names.push_back(overall.suite->these_tasks.encodings[pair.second]);
   return names;
 }
 
-// What would settle the undecided ones among the leader's comparisons.
-std::string settling(const Overall& overall) {
-  using By = stats::Settling::By;
-  int64_t seeds = 0;
-  bool one_seed = false, examples = false, never = false, mixed = false;
-  for (const stats::Comparison& pair : overall.leads) {
-    seeds = std::max(seeds, pair.settling.seeds);
-    const auto [least, greatest] = std::minmax_element(pair.by_seed.begin(), pair.by_seed.end());
-    mixed |= pair.settling.seeds > 0 && *least < 0 && *greatest > 0;
-    one_seed |= pair.settling.by == By::unknown_with_one_seed;
-    examples |= pair.settling.by == By::examples;
-    never |= pair.settling.by == By::nothing || pair.settling.by == By::more_seeds_than_sensible;
+// What would decide the open ones among the leader's pairs.
+std::string what_it_takes(const Overall& overall) {
+  using By = stats::Need::By;
+  size_t seeds = 0;
+  bool out_of_reach = false;
+  for (const stats::PairVerdict& pair : leads(overall)) {
+    const stats::Need need = stats::need(pair, overall.suite->these_tasks.encodings.size(), overall.margin);
+    seeds = std::max(seeds, need.seeds);
+    out_of_reach |= need.by == By::out_of_reach;
   }
-  if (one_seed) return " One seed cannot tell how many more it would take.";
-  if (seeds > 0 && mixed)
-    return fmt::format(
-        " To tell {} apart would take about {} seeds in all, and seeds that agree on who is ahead, which "
-        "these do not.",
-        never || examples ? "some of them" : "them", seeds);
   if (seeds > 0)
-    return fmt::format(" About {} seeds in all would settle {}.", seeds,
-                       never || examples ? "some of that" : "that");
-  if (examples) return " More test examples, rather than seeds, would settle that.";
-  return never ? " The seeds contradict each other, so more of them may never settle that." : "";
+    return fmt::format(" About {} seeds in all would tell {} apart.", seeds,
+                       out_of_reach ? "some of them" : "them");
+  return out_of_reach
+             ? " More seeds alone would not tell them apart: the test examples are too few, or runs vary "
+               "too much."
+             : "";
+}
+
+// The dataset without which most of the leader's verdicts fall, and what other datasets of the kind might
+// turn.
+std::string what_it_hangs_on(const Overall& overall) {
+  const std::vector<std::string>& names = overall.suite->these_tasks.encodings;
+  std::map<std::string, std::vector<std::string>> hanging;  // rivals by dataset
+  std::vector<std::string> of_these_only;
+  for (const stats::PairVerdict& pair : leads(overall)) {
+    for (const std::string& task : overall.suite->hangs_on(pair.first, pair.second))
+      hanging[task].push_back(names[pair.second]);
+    const auto& others = overall.suite->tasks_like_these;
+    if (stats::is_better(pair.verdict) && others &&
+        !stats::is_better(others->pair(pair.first, pair.second).verdict))
+      of_these_only.push_back(names[pair.second]);
+  }
+  std::string text;
+  const auto most =
+      std::ranges::max_element(hanging, {}, [](const auto& each) { return each.second.size(); });
+  if (most != hanging.end())
+    text +=
+        fmt::format(" Without {}, the verdict on {} would be another.", most->first, and_list(most->second));
+  if (!of_these_only.empty())
+    text += fmt::format(" Its lead over {} is one on these datasets; for others of the kind it is open.",
+                        of_these_only.size() + 1 == names.size() ? "the others" : and_list(of_these_only));
+  return text;
 }
 
 bool has_losses(const Summary& summary) {
@@ -70,14 +103,14 @@ std::string best_on(const Overall& overall, const Summary& summary) {
       continue;
     const std::vector<Cell>& cells = dataset.at(overall.x)->cells;
     const auto own = std::find_if(cells.begin(), cells.end(),
-                                  [&](const Cell& cell) { return cell.encoding == overall.leader; });
+                                  [&](const Cell& cell) { return cell.encoding == overall.leader(); });
     best += std::none_of(cells.begin(), cells.end(), [&](const Cell& c) {
       return c.mean && (dataset.metric.higher_better ? *c.mean > *own->mean : *c.mean < *own->mean);
     });
   }
   return fmt::format(" This is over {} {}datasets together; one by one, {} has the best mean on {} of them.",
-                     overall.datasets.size(), overall.metric.higher_better ? "learned " : "", overall.leader,
-                     best);
+                     overall.datasets.size(), overall.metric.higher_better ? "learned " : "",
+                     overall.leader(), best);
 }
 
 }  // namespace
@@ -89,8 +122,10 @@ bool has_accuracies(const Summary& summary) {
 
 std::string setting_in_words(const Summary& summary) {
   const auto lacks_a_seed = [&](const Dataset& dataset) {
-    return std::ranges::any_of(dataset.lengths,
-                               [&](const AtLength& at) { return at.seeds.size() < summary.seeds.size(); });
+    return std::ranges::any_of(dataset.lengths, [&](const AtLength& at) {
+      return std::ranges::any_of(at.cells,
+                                 [&](const Cell& c) { return c.seeds.size() < summary.seeds.size(); });
+    });
   };
   std::string text = fmt::format("{} on {} with {}{} each", plural(summary.encodings.size(), "encoding"),
                                  plural(summary.datasets.size(), "dataset"),
@@ -110,48 +145,80 @@ std::string setting_in_words(const Summary& summary) {
 std::string headline(const Overall& overall, const Summary& summary) {
   const std::string where = at_length(overall.x), size = small(summary) ? "At this size, " : "",
                     there = small(summary) ? "At this size there" : "There";
-  if (overall.datasets.empty())
+  if (overall.datasets.empty() && !overall.not_learned.empty())
     return fmt::format("{} is no verdict {}: no encoding learned {}.", there, where,
                        overall.not_learned.size() == 1 ? "the dataset" : "any of the datasets");
-  if (overall.leader.empty())
+  const std::string leader = overall.leader();
+  if (leader.empty())
     return fmt::format("{} is no verdict {}: fewer than two encodings can be compared.", there, where);
-  const auto better = rivals(overall, stats::Outcome::better), tied = rivals(overall, stats::Outcome::tied),
-             open = rivals(overall, stats::Outcome::undecided);
-  const std::string best = best_on(overall, summary);
-  if (open.empty() && tied.empty())
-    return fmt::format("{}{} is better than {} {}.{}", size, overall.leader, and_list(better), where, best);
-  const std::string than =
-      better.empty() ? "" : fmt::format("{} better than {}", tied.empty() ? "" : " and", and_list(better));
-  const std::string ties = tied.empty() ? "" : fmt::format(" tied with {}", and_list(tied));
-  if (open.empty())
-    return fmt::format("{}{} leads {},{}{}.{}", size, overall.leader, where, ties, than, best);
-  const std::string sure =
-      ties.empty() && than.empty() ? "" : fmt::format(" {} is{}{}.", overall.leader, ties, than);
+  const auto better = rivals(overall, [](const auto& p) { return p.verdict == Verdict::better; }),
+             slightly = rivals(overall, [](const auto& p) { return p.verdict == Verdict::slightly_better; }),
+             tied = rivals(overall, [](const auto& p) { return p.verdict == Verdict::tied; }),
+             open = rivals(overall, [](const auto& p) { return p.verdict == Verdict::undecided; });
+  std::vector<std::string> parts;
+  if (!better.empty()) parts.push_back("better than " + and_list(better));
+  if (!slightly.empty()) parts.push_back("better than " + and_list(slightly) + " by less than matters");
+  if (!tied.empty()) parts.push_back("tied with " + and_list(tied));
+  const std::string sure = fmt::format("{}", fmt::join(parts, "; "));
+  if (overall.one_seed())
+    return fmt::format(
+        "One seed says nothing about encodings. Of these models, {}'s has the best score {}{}{}.", leader,
+        where, sure.empty() ? "" : ": on examples like these it is ", sure);
+  const std::string rest = what_it_hangs_on(overall) + best_on(overall, summary);
+  if (open.empty()) return fmt::format("{}{} leads {}: {}.{}", size, leader, where, sure, rest);
   return fmt::format(
       "{} is no single winner {}: {} has the best mean, but {} may be as good or better.{}{}{}", there, where,
-      overall.leader, and_list(open), settling(overall), sure, best);
+      leader, and_list(open), what_it_takes(overall),
+      sure.empty() ? "" : fmt::format(" {} is {}.", leader, sure), rest);
+}
+
+std::string margin_text(const Metric& metric, double margin) {
+  return metric.is_share() ? fmt::format("{:.3g} points of 100", 100 * margin)
+                           : fmt::format("{:.3g} nats", margin);
 }
 
 std::string rule_in_words(const Summary& summary) {
-  const double margin = summary.options.margin;
+  std::set<std::string> margins;
+  for (const Overall& overall : summary.overall) margins.insert(margin_text(overall.metric, overall.margin));
   std::string text = fmt::format(
-      "Better needs a Holm-adjusted p below 0.05 and the same sign in every seed. Tied needs the whole 95 % "
-      "interval of the difference "
-      "within {:.3g} ({:.3g} in 100 of accuracy, or nats of loss). Everything else is undecided. Who leads "
-      "is judged with Holm over all "
-      "pairs; {} against the others with Holm over {}. Groups of ties need every pair to be tied.",
-      margin, 100 * margin, summary.reference,
-      summary.options.paper_family ? "the paper's four baselines" : "all baselines shown");
+      "For every pair there is one interval of the difference; all of them together hold with 95 % "
+      "confidence, "
+      "for other seeds and other examples of the kind. If it leaves 0 out, one is better; if it lies within "
+      "the "
+      "margin ({}), they are tied, or better by less than matters; else the pair is undecided. Chance enters "
+      "by "
+      "the run and by the example; examples of one source count as one.",
+      fmt::join(margins, ", "));
   if (has_accuracies(summary))
     text +=
-        " A dataset counts as learned at a length where some encoding surely gets a twentieth of the way "
-        "from guessing, or from the best "
-        "constant answer, to perfect, and farther than the margin; the others are shown, and kept out. Where "
-        "datasets are taken together, "
-        "accuracies are put on a scale from guessing (0) to perfect (100).";
+        " Accuracies are compared on a scale from the best constant answer (0) to perfect (100). A dataset "
+        "counts as learned where some encoding is better than that constant answer by this rule; the others "
+        "are "
+        "shown, and kept out. Every dataset has the same weight.";
   if (has_losses(summary))
     text += " Whether anything was learned is not judged of losses, which are taken as they are.";
   return text;
+}
+
+std::string in_words(const Split& split) {
+  return fmt::format(
+      "The runs of {} fall into two groups: {} of {} are far ahead of the others, and a mean "
+      "describes none of them.",
+      split.encoding, split.ahead, split.modes.high + split.modes.low);
+}
+
+std::string in_words(const stats::Need& need) {
+  switch (need.by) {
+    case stats::Need::By::nothing:
+      return "";
+    case stats::Need::By::seeds:
+      return fmt::format("about {} seeds in all", need.seeds);
+    case stats::Need::By::unknown_with_one_seed:
+      return "one seed cannot say";
+    case stats::Need::By::out_of_reach:
+      return "out of reach of seeds";
+  }
+  return "";
 }
 
 std::string units_in_words(const Summary& summary) {
@@ -169,9 +236,10 @@ std::string units_in_words(const Summary& summary) {
 
 std::string one_seed_in_words(const Summary& summary) {
   const bool any = std::any_of(summary.overall.begin(), summary.overall.end(),
-                               [](const Overall& o) { return !o.leader.empty() && o.seeds.size() == 1; });
-  return any ? "With one seed, a verdict is about these trained models alone: training again with another "
-               "seed may turn it round."
+                               [](const Overall& o) { return o.one_seed(); });
+  return any ? "With one seed, what is said is about these trained models alone: training again with another "
+               "seed "
+               "may turn it round."
              : "";
 }
 
@@ -216,8 +284,9 @@ std::string terminal_table(const Summary& summary) {
                                      [](const Overall& o) { return !o.not_learned.empty(); });
   if (unlearned)
     text +=
-        "* not learned: no encoding gets clearly beyond guessing at this length; kept out of ranks and "
-        "verdict\n";
+        "* not learned: no encoding is better than the best constant answer at this length; kept out of "
+        "ranks "
+        "and verdict\n";
   for (const Overall& overall : summary.overall) text += printable(headline(overall, summary)) + '\n';
   if (const std::string caveat = one_seed_in_words(summary); !caveat.empty()) text += caveat + '\n';
   for (const Variants& each : summary.variants) text += printable(options_in_words(each)) + '\n';

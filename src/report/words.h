@@ -1,5 +1,6 @@
 #pragma once
 #include "report/summary.h"
+#include "stats/power.h"
 
 namespace darope::report {
 
@@ -11,7 +12,10 @@ std::string headline(const Overall& overall,
 std::string rule_in_words(const Summary& summary);   // what better, tied and undecided mean here
 std::string units_in_words(const Summary& summary);  // what the scores of tables are
 std::string one_seed_in_words(
-    const Summary& summary);  // what verdicts on a single seed are worth; "" where there is none
+    const Summary& summary);               // what verdicts on a single seed are worth; "" where there is none
+std::string in_words(const Split& split);  // "... fall into two groups: 1 of 3 ..."
+std::string in_words(const stats::Need& need);  // "about 8 seeds in all"
+std::string margin_text(const Metric& metric, double margin);
 bool has_accuracies(const Summary& summary);
 std::string options_in_words(const Variants& variants);  // which options an encoding had on which dataset
 

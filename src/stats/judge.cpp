@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "base/error.h"
 #include "stats/run_variance.h"
@@ -145,6 +146,19 @@ Judged judge(const std::vector<std::string>& encodings, const std::vector<const 
       result.apart.push_back(encodings[e]);
   result.leader = leader_of(result);
   return result;
+}
+
+Values half_widths(const Judged& judged) {
+  Values sums, weights;
+  std::vector<size_t> all(judged.encodings.size());
+  std::iota(all.begin(), all.end(), size_t{0});
+  for (const PairVerdict& pair : judged.pairs) {
+    sums.push_back(pair.critical * pair.standard_error);
+    weights.push_back(pair.seeds > 0 ? 1 : 0);
+  }
+  Values halves = split_sums(sums, weights, all.size(), all);
+  for (double& half : halves) half = std::max(half, 0.0);
+  return halves;
 }
 
 void check_tasks(const std::vector<const Scores*>& tasks) {

@@ -52,6 +52,10 @@ Judged judge(const Scores& task, const Judging& rule, Noise& noise);
 Judged judge(const std::vector<std::string>& encodings, const std::vector<const TaskEstimate*>& estimates,
              const Judging& rule);
 
+// Half-widths of intervals around each encoding's own mean whose sums are, as nearly as can be, the
+// half-widths of the pairs' intervals: for drawing, where two that do not overlap differ.
+Values half_widths(const Judged& judged);
+
 // An Error where there is no task, encodings differ between tasks, or all examples of one are one cluster.
 void check_tasks(const std::vector<const Scores*>& tasks);
 

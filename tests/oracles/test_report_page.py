@@ -171,28 +171,24 @@ def test_paper_is_light_and_shows_every_length(page):
     )
 
 
-def test_bars_of_losses_are_drawn_in_order(losses):
+def test_pictures_of_losses_have_the_best_first_and_every_run_a_dot(losses):
     driver = open_page(losses, 1280)
     try:
         assert driver.get_log("browser") == []
         figures = driver.find_elements(By.CSS_SELECTOR, "#losses figure")
         assert [figure.find_element(By.TAG_NAME, "figcaption").text for figure in figures] == sorted(LOSSES)
         for figure, (_level, gaps) in zip(figures, (LOSSES[name] for name in sorted(LOSSES))):
-            rows = figure.find_elements(By.CSS_SELECTOR, ".row")
-            names = [row.find_element(By.CSS_SELECTOR, "span").text for row in rows]
-            widths = dict(
-                zip(names, (row.find_element(By.CSS_SELECTOR, ".track b").size["width"] for row in rows))
-            )
-            track = rows[0].find_element(By.CSS_SELECTOR, ".track").size["width"]
-            assert sorted(names, key=lambda name: widths[name]) == sorted(names, key=lambda name: gaps[name])
-            assert (
-                abs(widths["nope"] - track) < 1
-                and max(width for name, width in widths.items() if name != "nope") < track - 1
-            )
-        toggle = driver.find_element(By.CSS_SELECTOR, "[data-toggle='0']")
-        toggle.click()
+            rows = figure.find_elements(By.CSS_SELECTOR, "g[data-e]")
+            names = [row.find_element(By.CSS_SELECTOR, ".name").text for row in rows]
+            assert names == sorted(names, key=lambda name: gaps[name])
+            inside = [row for row in rows if not row.find_elements(By.CSS_SELECTOR, ".far")]
+            places = [row.find_elements(By.CSS_SELECTOR, ".marker")[-1].rect["x"] for row in inside]
+            assert places == sorted(places)
+            assert all(row.find_elements(By.CSS_SELECTOR, ".run") for row in inside)
+            assert 2 < len(inside) < len(rows)  # nope is beyond the scale
+        driver.find_element(By.CSS_SELECTOR, "[data-toggle='0']").click()
         assert not any(
-            row.is_displayed() for row in driver.find_elements(By.CSS_SELECTOR, "#losses .row[data-e='0']")
+            row.is_displayed() for row in driver.find_elements(By.CSS_SELECTOR, "#losses g[data-e='0']")
         )
     finally:
         driver.quit()

@@ -70,8 +70,8 @@ TEST(Names, MeanRanksAreOverAllDatasets) {
   expect(4, 8. / 3, 1. / 3);             // rope-10k: 3, 3, 2
   ASSERT_EQ(s.overall.size(), 1u);
   EXPECT_EQ(s.overall[0].datasets.size(), 3u);
-  EXPECT_EQ(s.overall[0].comparisons.size(), 4u);
-  EXPECT_EQ(s.overall[0].leader, "darope");
+  EXPECT_EQ(s.overall[0].suite->these_tasks.encodings.size(), 5u);
+  EXPECT_EQ(s.overall[0].leader(), "darope");
 }
 
 TEST(Names, OptionsThatAreTheSameEverywhereAreShown) {
@@ -109,17 +109,16 @@ TEST(Names, AMissingEncodingLeavesItsDatasetOutOfRanks) {
   EXPECT_EQ(s.rankings.at(0).datasets, (Names{"jsb", "maestro"}));
   EXPECT_DOUBLE_EQ(s.rankings[0].ranks[3].mean, 1.5);  // pope: 2, 1
   EXPECT_DOUBLE_EQ(s.rankings[0].ranks[3].standard_error.value(), 0.5);
-  EXPECT_EQ(s.datasets.at(2).at(1)->comparisons.size(), 3u);  // sleep-edf has its own numbers all the same
+  EXPECT_EQ(s.datasets.at(2).at(1)->paper.size(), 3u);  // sleep-edf has its own numbers all the same
 }
 
 TEST(Names, ReferenceAndThePapersFamilyAreFound) {
   const Paper paper;
   EXPECT_EQ(paper.summary().reference, "darope");
-  EXPECT_EQ(paper.summary({.reference = "pope"}).overall.at(0).comparisons.size(), 4u);
+  EXPECT_EQ(paper.summary({.reference = "pope"}).datasets.at(0).at(1)->paper.size(), 4u);
   EXPECT_EQ(paper.summary({.reference = "darope:slow_bands=16"}).reference, "darope");
   const Summary four = paper.summary({.reference = "", .paper_family = true});
-  for (const Dataset& dataset : four.datasets)
-    EXPECT_EQ(dataset.at(1)->comparisons.size(), 4u) << dataset.name;
+  for (const Dataset& dataset : four.datasets) EXPECT_EQ(dataset.at(1)->paper.size(), 4u) << dataset.name;
   const Comparison one;
   rank(one, "jsb", {"pope:delta_init=uniform", "rope:base=10000", "rope:base=500000"});
   const Gathered all = gather({one.path()});

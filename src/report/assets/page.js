@@ -35,17 +35,19 @@
 
   // ---- charts
   const colour = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-  const series = index => ({
-    label: data.encodings[index],
-    encoding: index,
-    borderColor: colour(`--s${index % 8}`),
-    backgroundColor: markers[index % 8] === 'circle' && index % 8 === 7
-      ? colour('--paper') : colour(`--s${index % 8}`),
-    borderWidth: index === data.reference ? 3 : 1.7,
-    borderDash: dashes[index % dashes.length],
-    pointStyle: markers[index % 8],
-    hidden: hidden.has(index),
-  });
+  const series = index => {
+    const { colour: hue, marker } = data.styles[index];
+    return {
+      label: data.encodings[index],
+      encoding: index,
+      borderColor: colour(`--s${hue}`),
+      backgroundColor: marker === 7 ? colour('--paper') : colour(`--s${hue}`),   // the hollow circle
+      borderWidth: index === data.reference ? 3 : 1.7,
+      borderDash: dashes[hue % dashes.length],
+      pointStyle: markers[marker],
+      hidden: hidden.has(index),
+    };
+  };
   const options = (xTitle, yTitle) => ({
     animation: false,
     maintainAspectRatio: false,

@@ -68,7 +68,8 @@ std::string hover(const Dataset& dataset, const AtLength& at, const Cell& cell) 
   return text;
 }
 
-std::string cell_html(const Dataset& dataset, const AtLength& at, const Cell& cell, size_t e) {
+std::string cell_html(const Dataset& dataset, const AtLength& at, const Cell& cell, size_t e,
+                      const std::string& reference) {
   const std::string lost =
       cell.diverged.empty()
           ? ""
@@ -84,14 +85,19 @@ std::string cell_html(const Dataset& dataset, const AtLength& at, const Cell& ce
            : "");
   return number_cell(
       fmt::format("<b>{}</b> <i>{}</i>{}{}", score_text(*cell.mean, dataset.metric.is_share()),
+<<<<<<< HEAD
                   sign_against_reference(at, cell.encoding), width, lost),
       cell.mean,
+=======
+                  sign_against(reference, at, cell.encoding), width, lost),
+      *cell.mean,
+>>>>>>> 5846c51 (Render verdicts from simultaneous intervals: one sentence, one picture, every pair, and what it hangs on)
       fmt::format("{} class='heat{}' style='--h:{:.2f}' title='{}'", of_encoding(e),
                   is_best(dataset, at, cell) && at.learned ? " best" : "",
                   heat(*cell.mean, colour_range(dataset, at)), escape(hover(dataset, at, cell))));
 }
 
-std::string dataset_row(const Dataset& dataset, const AtLength& at) {
+std::string dataset_row(const Dataset& dataset, const AtLength& at, const std::string& reference) {
   std::string about = dataset.family;
   if (!dataset.metric.is_share()) about += (about.empty() ? "" : ", ") + metric_name(dataset.metric);
   if (dataset.metric.true_chance) about += fmt::format(", chance {:.0f}", 100 * *dataset.metric.true_chance);
@@ -99,7 +105,7 @@ std::string dataset_row(const Dataset& dataset, const AtLength& at) {
   std::string row =
       fmt::format("<th scope='row' data-v='{0}'>{0}<small>{1}</small>{2}</th>", escape(dataset.name),
                   escape(about), at.learned ? "" : "<span class='badge undecided'>not learned</span>");
-  for (size_t e = 0; e < at.cells.size(); ++e) row += cell_html(dataset, at, at.cells[e], e);
+  for (size_t e = 0; e < at.cells.size(); ++e) row += cell_html(dataset, at, at.cells[e], e, reference);
   return fmt::format("<tr{}>{}</tr>", at.learned ? "" : " class='faint'", row);
 }
 
@@ -117,7 +123,8 @@ std::string matrix_section(const Summary& summary, const Gathered&) {
     for (size_t e = 0; e < summary.encodings.size(); ++e)
       head += heading_cell(escape(summary.encodings[e]), of_encoding(e));
     for (const Dataset& dataset : summary.datasets)
-      if (const AtLength* at = dataset.at(summary.lengths[i])) rows += dataset_row(dataset, *at);
+      if (const AtLength* at = dataset.at(summary.lengths[i]))
+        rows += dataset_row(dataset, *at, summary.reference);
     html += per_length(summary, i, table(head, rows, "matrix"));
   }
   return html;

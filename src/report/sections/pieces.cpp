@@ -3,26 +3,9 @@
 #include <algorithm>
 
 #include "report/sections/sections.h"
+#include "report/style.h"
 
 namespace darope::report {
-namespace {
-
-// Shapes in the order of the script's point styles, drawn around (13, 6).
-constexpr const char* kMarkers[] = {
-    "<circle cx='13' cy='6' r='3.5'/>",
-    "<path d='M13 2l4 7h-8z'/>",
-    "<rect x='10' y='3' width='6' height='6'/>",
-    "<path d='M13 1.5l4.5 4.5-4.5 4.5-4.5-4.5z'/>",
-    "<path class='open' d='M10 3l6 6M16 3l-6 6'/>",
-    "<path class='open' d='M13 2v8M9 6h8'/>",
-    "<path class='open' d='M13 2v8M9.5 4l7 4M16.5 4l-7 4'/>",
-    "<circle class='hollow' cx='13' cy='6' r='3.5'/>",
-};
-constexpr const char* kDashes[] = {"", "6 3", "2 2", "8 2 2 2"};
-constexpr size_t kColours = 8;
-
-}  // namespace
-
 std::string table(const std::string& head, const std::string& rows, const std::string& classes,
                   const std::string& attributes) {
   return fmt::format(
@@ -48,17 +31,9 @@ std::string number_cell(const std::string& html, const std::optional<double>& so
                      html);
 }
 
-std::string swatch(size_t encoding) {
-  const size_t colour = encoding % kColours;
-  return fmt::format(
-      "<svg class='swatch' style='--c:var(--s{})' width='26' height='12' aria-hidden='true'>"
-      "<path class='open' stroke-dasharray='{}' d='M1 6h24'/>{}</svg>",
-      colour, kDashes[encoding % std::size(kDashes)], kMarkers[colour]);
-}
-
 std::string encoding_cell(const Summary& summary, size_t encoding) {
   const std::string& name = summary.encodings[encoding];
-  return fmt::format("<th scope='row' data-v='{0}'>{1}{0}{2}</th>", escape(name), swatch(encoding),
+  return fmt::format("<th scope='row' data-v='{0}'>{1}{0}{2}</th>", escape(name), swatch(name),
                      name == summary.reference ? "<small> reference</small>" : "");
 }
 
@@ -77,30 +52,23 @@ size_t index_of(const Summary& summary, const std::string& encoding) {
                 summary.encodings.begin());
 }
 
-std::string outcome_badge(stats::Outcome outcome) {
-  const char* sign = "?";
-  if (outcome == stats::Outcome::better) sign = "▲";
-  if (outcome == stats::Outcome::worse) sign = "▼";
-  if (outcome == stats::Outcome::tied) sign = "=";
-  return fmt::format("<span class='badge {0}'>{1} {0}</span>", stats::name_of(outcome), sign);
+const char* sign_of(stats::Verdict verdict) {
+  if (stats::is_better(verdict)) return "▲";
+  if (stats::is_worse(verdict)) return "▼";
+  return verdict == stats::Verdict::tied ? "=" : "?";
 }
 
-std::string sign_against_reference(const AtLength& at, const std::string& encoding) {
-  if (!at.learned) return "";
-  for (const stats::Comparison& c : at.comparisons) {
-    if (c.second != encoding) continue;
-    switch (c.outcome) {  // seen from the baseline
-      case stats::Outcome::better:
-        return "▼";
-      case stats::Outcome::worse:
-        return "▲";
-      case stats::Outcome::tied:
-        return "=";
-      case stats::Outcome::undecided:
-        return "?";
-    }
-  }
-  return "";
+std::string verdict_badge(stats::Verdict verdict) {
+  const char* kind = stats::is_better(verdict)         ? "better"
+                     : stats::is_worse(verdict)        ? "worse"
+                     : verdict == stats::Verdict::tied ? "tied"
+                                                       : "undecided";
+  return fmt::format("<span class='badge {}'>{} {}</span>", kind, sign_of(verdict), stats::name_of(verdict));
+}
+
+std::string sign_against(const std::string& reference, const AtLength& at, const std::string& encoding) {
+  const auto pair = at.learned ? at.pair(encoding, reference) : std::nullopt;
+  return pair && pair->seeds > 0 ? sign_of(pair->verdict) : "";
 }
 
 std::string with_spread(const std::optional<double>& mean, const std::optional<double>& spread,

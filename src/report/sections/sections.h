@@ -29,15 +29,15 @@ std::string chart(const std::string& kind, size_t index,
 std::string heading_cell(const std::string& html, const std::string& attributes = "");  // click to sort
 std::string number_cell(const std::string& html, const std::optional<double>& sort_by,
                         const std::string& attributes = "");
-std::string swatch(size_t encoding);  // line and marker of its series
 std::string encoding_cell(const Summary& summary, size_t encoding);
 std::string per_length(const Summary& summary, size_t length,
                        const std::string& html);  // shown when its length is chosen
 std::string of_encoding(size_t encoding);         // attribute: hidden with its series
 size_t index_of(const Summary& summary, const std::string& encoding);
-std::string outcome_badge(stats::Outcome outcome);
-std::string sign_against_reference(
-    const AtLength& at, const std::string& encoding);  // ▲ where the encoding is better; "" if not compared
+const char* sign_of(stats::Verdict verdict);  // ▲ better, ▼ worse, = tied, ? undecided
+std::string verdict_badge(stats::Verdict verdict);
+// The sign of an encoding against another one; "" if they are not compared or nobody learned the dataset.
+std::string sign_against(const std::string& reference, const AtLength& at, const std::string& encoding);
 std::string with_spread(const std::optional<double>& mean, const std::optional<double>& spread,
                         bool higher_better);
 

@@ -3,90 +3,150 @@
 
 #include <algorithm>
 
+#include "report/picture.h"
 #include "report/sections/sections.h"
 #include "report/words.h"
+#include "stats/power.h"
 
 namespace darope::report {
 namespace {
 
-std::string seeds_ahead(const stats::Comparison& c) {
-  size_t ahead = 0;
-  for (const double d : c.by_seed) ahead += d > 0;
-  return fmt::format("{} of {}", ahead, c.by_seed.size());
+std::string interval_text(const stats::PairVerdict& pair, bool share) {
+  return fmt::format("{} to {}", difference_text(pair.interval.low, share),
+                     difference_text(pair.interval.high, share));
 }
 
-std::string what_settles(const stats::Comparison& c) {
-  using By = stats::Settling::By;
-  switch (c.settling.by) {
-    case By::not_needed:
-      return "";
-    case By::seeds:
-      return fmt::format("about {} seeds in all", c.settling.seeds);
-    case By::unknown_with_one_seed:
-      return "one seed cannot say";
-    case By::more_seeds_than_sensible:
-      return fmt::format("over {} seeds", stats::kSensibleSeeds);
-    case By::examples:
-      return "more test examples";
-    case By::nothing:
-      return "seeds contradict";
-  }
-  return "";
-}
-
-std::string comparison_row(const stats::Comparison& c, const Summary& summary, bool higher_better,
-                           bool any_open) {
-  const size_t encoding = index_of(summary, c.second);
-  const auto score = [&](double value) {
-    return fmt::format("{}{}", value > 0 ? "+" : "", score_text(value, higher_better));
+// Every pair once more as a square: the row's encoding against the column's.
+std::string pair_matrix(const Overall& overall, const Summary& summary) {
+  const stats::Judged& judged = overall.suite->these_tasks;
+  const bool share = overall.metric.is_share();
+  std::string head = heading_cell("against"), rows;
+  const auto place = [&](const std::string& name) {
+    return size_t(std::ranges::find(judged.encodings, name) - judged.encodings.begin());
   };
-  const std::string settles = any_open ? fmt::format("<td>{}</td>", what_settles(c)) : "";
-  return fmt::format(
-      "<tr {}>{}<td>{}</td>{}{}{}{}<td>{}</td>{}</tr>", of_encoding(encoding),
-      encoding_cell(summary, encoding), outcome_badge(c.outcome),
-      number_cell(score(c.test.mean), c.test.mean),
-      number_cell(fmt::format("{} to {}", score(c.interval.low), score(c.interval.high)), c.interval.low),
-      number_cell(stats::p_text(c.holm_ln_p), c.holm_ln_p),
-      number_cell(fmt::format("{:.2f}", c.effect), c.effect), seeds_ahead(c), settles);
+  for (const Standing& column : overall.standings)
+    head += heading_cell(escape(column.encoding), of_encoding(index_of(summary, column.encoding)));
+  for (const Standing& row : overall.standings) {
+    const size_t e = index_of(summary, row.encoding);
+    rows += fmt::format("<tr {}>{}", of_encoding(e), encoding_cell(summary, e));
+    for (const Standing& column : overall.standings) {
+      const std::string attribute = of_encoding(index_of(summary, column.encoding));
+      if (&row == &column) {
+        rows += fmt::format("<td {}></td>", attribute);
+        continue;
+      }
+      const stats::PairVerdict pair = judged.pair(place(row.encoding), place(column.encoding));
+      const std::string kind = stats::is_better(pair.verdict)  ? "better"
+                               : stats::is_worse(pair.verdict) ? "worse"
+                                                               : std::string(stats::name_of(pair.verdict));
+      rows += number_cell(
+          pair.seeds == 0 ? "<small>no seed in common</small>"
+                          : fmt::format("{} {}<small>{}</small>", sign_of(pair.verdict),
+                                        difference_text(pair.difference, share), interval_text(pair, share)),
+          pair.difference, fmt::format("{} class='{}'", attribute, kind));
+    }
+    rows += "</tr>";
+  }
+  return table(head, rows, "pairs");
 }
 
-std::string reference_table(const Overall& overall, const Summary& summary) {
-  if (overall.comparisons.empty())
-    return fmt::format("<p>{} cannot be compared here.</p>", escape(summary.reference));
-  const bool any_open = std::any_of(overall.comparisons.begin(), overall.comparisons.end(),
-                                    [](const auto& c) { return c.outcome == stats::Outcome::undecided; });
-  std::string rows,
-      head = heading_cell("against") + heading_cell(fmt::format("{} is", escape(summary.reference)));
-  for (const char* title : {overall.metric.higher_better ? "difference, points" : "gain, nats",
-                            "95 % interval", "Holm p", "effect d<sub>z</sub>", "seeds ahead"})
-    head += heading_cell(title);
-  if (any_open) head += heading_cell("would settle it");
-  for (const stats::Comparison& c : overall.comparisons)
-    rows += comparison_row(c, summary, overall.metric.higher_better, any_open);
-  return table(head, rows);
+// Which tasks a verdict hangs on.
+std::string without_any(const stats::SuiteVerdict& suite, const stats::PairVerdict& pair) {
+  if (pair.verdict == stats::Verdict::undecided) return "–";
+  const std::vector<std::string> tasks = suite.hangs_on(pair.first, pair.second);
+  return tasks.empty() ? "stands" : "not without " + escape(and_list(tasks));
 }
 
-std::string tied_groups(const Overall& overall) {
-  if (overall.tied.empty()) return "";
-  std::string items;
-  for (const auto& group : overall.tied) items += (items.empty() ? "" : "; ") + and_list(group);
-  return fmt::format("<p>Tied, every pair of them: {}.</p>", escape(items));
+std::string leader_row(const Overall& overall, const Summary& summary, const stats::PairVerdict& pair) {
+  const stats::SuiteVerdict& suite = *overall.suite;
+  const bool share = overall.metric.is_share();
+  const size_t e = index_of(summary, suite.these_tasks.encodings[pair.second]);
+  std::string row = fmt::format("<tr {}>{}<td>{}</td>", of_encoding(e), encoding_cell(summary, e),
+                                verdict_badge(pair.verdict)) +
+                    number_cell(fmt::format("{}<small>{}</small>", difference_text(pair.difference, share),
+                                            interval_text(pair, share)),
+                                pair.difference);
+  if (!suite.without.empty()) {
+    row += fmt::format("<td>{}</td>", without_any(suite, pair));
+    if (suite.tasks_like_these) {
+      const stats::PairVerdict other = suite.tasks_like_these->pair(pair.first, pair.second);
+      row += number_cell(fmt::format("{} {}", sign_of(other.verdict), interval_text(other, share)),
+                         other.interval.low);
+    }
+  }
+  row += number_cell(difference_text(stats::detectable(pair), share).substr(1), stats::detectable(pair));
+  return row + fmt::format("<td>{}</td></tr>",
+                           in_words(stats::need(pair, suite.these_tasks.encodings.size(), overall.margin)));
 }
 
-std::string every_comparison(const Summary& summary) {
+// The leader against the others: what its place rests on.
+std::string leader_table(const Overall& overall, const Summary& summary) {
+  const stats::SuiteVerdict& suite = *overall.suite;
+  const size_t leader = *suite.these_tasks.leader;
+  const std::string unit = overall.metric.is_share() ? "points" : "nats";
+  std::string head = heading_cell(fmt::format("{} against", escape(overall.leader()))) +
+                     heading_cell("it is") + heading_cell(fmt::format("by, {}<br>95 % interval", unit)),
+              rows;
+  if (!suite.without.empty()) head += heading_cell("without any one dataset");
+  if (suite.tasks_like_these) head += heading_cell("datasets like these");
+  head += heading_cell("could see") + heading_cell("would decide it");
+  for (const Standing& each : overall.standings) {
+    const auto found = std::ranges::find(suite.these_tasks.encodings, each.encoding);
+    const size_t e = size_t(found - suite.these_tasks.encodings.begin());
+    if (e != leader) rows += leader_row(overall, summary, suite.these_tasks.pair(leader, e));
+  }
+  return table(head, rows, "pairs");
+}
+
+std::string block(const Overall& overall, const Summary& summary) {
+  const std::string title = fmt::format("{} {}", metric_name(overall.metric), at_length(overall.x));
+  return picture_svg(
+             {overall.standings, overall.suite->these_tasks, overall.metric, summary.encodings, title}) +
+         leader_table(overall, summary) + pair_matrix(overall, summary);
+}
+
+// What a mean hides, and whose intervals are their own.
+std::string warnings(const Summary& summary) {
   std::string items;
   for (const Dataset& dataset : summary.datasets)
+    for (const AtLength& at : dataset.lengths) {
+      if (!at.learned) continue;
+      const std::string where =
+          escape(dataset.name) + fmt::format("{}{}", at.x == 0 ? "" : " ", length_name(at.x));
+      for (const Split& split : at.splits)
+        items += fmt::format("<li><b>{}</b>: {}</li>", where, escape(in_words(split)));
+      std::vector<std::string> apart = at.judged ? at.judged->apart : std::vector<std::string>{};
+      for (const Split& split : at.splits) std::erase(apart, split.encoding);
+      if (!apart.empty())
+        items += fmt::format(
+            "<li><b>{}</b>: the runs of {} vary much more than the others'; intervals with {} rest on few "
+            "runs.</li>",
+            where, escape(and_list(apart)), apart.size() == 1 ? "it" : "them");
+    }
+  return items.empty() ? "" : fmt::format("<h3>Unsteady runs</h3><ul class='notes'>{}</ul>", items);
+}
+
+std::string papers_own_test(const Summary& summary) {
+  std::string rows, head;
+  for (const char* title : {"dataset", "length", "against", "difference", "Holm p", "effect d<sub>z</sub>"})
+    head += heading_cell(title);
+  for (const Dataset& dataset : summary.datasets)
     for (const AtLength& at : dataset.lengths)
-      for (const stats::Comparison& c : at.comparisons)
-        items += fmt::format("<li><b>{}</b> {}{}: {}</li>", escape(dataset.name), length_name(at.x),
-                             at.learned ? "" : " (not learned)",
-                             escape(stats::in_words(c, {.higher_better = dataset.metric.higher_better,
-                                                        .margin = summary.options.margin})));
-  return items.empty()
-             ? ""
-             : fmt::format(
-                   "<details><summary>Every dataset's comparison in words</summary><ul>{}</ul></details>",
-                   items);
+      for (const stats::PaperTest& c : at.paper)
+        rows += fmt::format("<tr><th scope='row'>{}</th><td>{}</td><td>{}</td>{}{}{}</tr>",
+                            escape(dataset.name), length_name(at.x), escape(c.second),
+                            number_cell(difference_text(c.test.mean, dataset.metric.is_share()), c.test.mean),
+                            number_cell(stats::p_text(c.holm_ln_p), c.holm_ln_p),
+                            number_cell(fmt::format("{:.2f}", c.effect), c.effect));
+  if (rows.empty()) return "";
+  return fmt::format(
+      "<details><summary>The paper's own test</summary><p>{} against each baseline: a paired t-test over "
+      "examples "
+      "averaged over seeds, Holm over {}. It takes the trained models as given and says nothing about "
+      "training "
+      "again; no verdict above rests on it.</p>{}</details>",
+      escape(summary.reference),
+      summary.options.paper_family ? "the paper's four baselines" : "all baselines", table(head, rows));
 }
 
 // The same news at several lengths is one item: "kept out (1x, 2x): parity".
@@ -116,7 +176,7 @@ std::string left_out(const Summary& summary) {
 // The leader's name stands out.
 std::string headline_html(const Overall& overall, const Summary& summary) {
   std::string html = escape(headline(overall, summary));
-  const std::string leader = escape(overall.leader);
+  const std::string leader = escape(overall.leader());
   if (const size_t at = html.find(leader); !leader.empty() && at != std::string::npos)
     html.replace(at, leader.size(), fmt::format("<b>{}</b>", leader));
   return html;
@@ -133,28 +193,21 @@ std::string length_label(const Overall& overall, const Summary& summary) {
 }  // namespace
 
 std::string verdict_section(const Summary& summary, const Gathered&) {
-  std::string html = fmt::format("<p class='lead'>{}</p>", escape(setting_in_words(summary)));
-  if (const std::string caveat = one_seed_in_words(summary); !caveat.empty())
-    html += fmt::format("<p class='lead'>{}</p>", caveat);
-  html += "<dl class='answers'>";
+  std::string html = "<dl class='answers'>";
   for (const Overall& overall : summary.overall)
     html += fmt::format("<dt>{}</dt><dd>{}</dd>", escape(length_label(overall, summary)),
                         headline_html(overall, summary));
   html += "</dl>";
-  if (summary.encodings.size() > 1)
-    html += fmt::format("<h3>{} against the others{}</h3>", escape(summary.reference),
-                        summary.datasets.size() < 2 ? ""
-                        : has_accuracies(summary)   ? ", all learned datasets together"
-                                                    : ", all datasets together");
-  if (summary.encodings.size() > 1 && has_accuracies(summary))
-    html += "<p class='fine'>Points are of chance-normalised accuracy: 0 is guessing, 100 is perfect.</p>";
-  for (size_t i = 0; i < summary.lengths.size() && summary.encodings.size() > 1; ++i)
+  for (size_t i = 0; i < summary.lengths.size(); ++i)
     for (const Overall& overall : summary.overall)
-      if (overall.x == summary.lengths[i] && !overall.datasets.empty())
-        html += per_length(summary, i, reference_table(overall, summary) + tied_groups(overall));
-  html += left_out(summary) + every_comparison(summary);
-  return html +
-         fmt::format("<p class='fine'>{} {}</p>", escape(rule_in_words(summary)), escape(stats::kCaveat));
+      if (overall.x == summary.lengths[i] && overall.suite)
+        html += per_length(summary, i, block(overall, summary));
+  html += fmt::format("<p>{}</p>", escape(setting_in_words(summary)));
+  if (const std::string caveat = one_seed_in_words(summary); !caveat.empty())
+    html += fmt::format("<p>{}</p>", caveat);
+  html += warnings(summary) + left_out(summary);
+  return html + fmt::format("<p class='fine'>{}</p>", escape(rule_in_words(summary))) +
+         papers_own_test(summary);
 }
 
 }  // namespace darope::report

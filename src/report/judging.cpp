@@ -1,0 +1,142 @@
+#include "report/judging.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "base/error.h"
+
+namespace darope::report {
+namespace {
+
+// Clusters numbered from 0 in the order they appear; without any, each example is its own.
+std::vector<int64_t> numbered(const Scores& scores) {
+  std::vector<int64_t> result;
+  std::map<int64_t, int64_t> numbers;
+  for (size_t i = 0; i < scores.values.size(); ++i) {
+    const int64_t cluster = scores.clusters.empty() ? int64_t(i) : scores.clusters[i];
+    result.push_back(numbers.emplace(cluster, int64_t(numbers.size())).first->second);
+  }
+  return result;
+}
+
+// A run's values by cluster, on the scale that datasets share.
+stats::Values values_of(const Scores& scores, const Metric& metric, double x) {
+  stats::Values values = stats::by_cluster(scores.values, numbered(scores));
+  if (metric.is_share())
+    for (double& value : values) value = stats::chance_normalised(value, floor_of(metric, x));
+  return values;
+}
+
+stats::Values runs_of(const stats::Scores& table, size_t encoding) {
+  stats::Values runs;
+  for (size_t s = 0; s < table.seeds(); ++s)
+    if (table.has(encoding, s)) runs.push_back(stats::mean(table.at(encoding, s)));
+  return runs;
+}
+
+}  // namespace
+
+std::vector<std::string> sound_encodings(const Gathered& all, const std::string& dataset) {
+  std::vector<std::string> sound;
+  for (const std::string& encoding : all.encodings) {
+    const auto has = [&](bool diverged) {
+      return std::any_of(all.runs.begin(), all.runs.end(), [&](const Run& r) {
+        return r.dataset == dataset && r.encoding == encoding && r.diverged == diverged;
+      });
+    };
+    if (has(false) && !has(true)) sound.push_back(encoding);
+  }
+  return sound;
+}
+
+double margin_of(const Metric& metric, const Options& options) {
+  if (options.margin) {
+    if (*options.margin >= 0 && std::isfinite(*options.margin)) return *options.margin;
+    throw Error("the margin is " + std::to_string(*options.margin) + ": it must be at least 0");
+  }
+  return metric.unit == kNats ? 0.002 : 0.01;
+}
+
+stats::Judging rule_for(const Metric& metric, const Options& options) {
+  return {.higher_better = metric.higher_better, .margin = margin_of(metric, options), .confidence = 0.95};
+}
+
+double floor_of(const Metric& metric, double x) {
+  const double chance = metric.true_chance.value_or(metric.chance.value_or(0));
+  const auto constant = metric.floor.find(x);
+  return constant == metric.floor.end() ? chance : std::max(chance, constant->second);
+}
+
+stats::Scores score_table(const Gathered& all, const std::string& dataset, const Metric& metric, double x,
+                          const std::vector<std::string>& encodings) {
+  std::optional<stats::Scores> table;
+  for (size_t e = 0; e < encodings.size(); ++e)
+    for (size_t s = 0; s < all.seeds.size(); ++s) {
+      const Run* run = all.find(dataset, encodings[e], all.seeds[s]);
+      if (!run) continue;
+      const stats::Values values = values_of(run->scores.at(key_of(metric)).at(x), metric, x);
+      if (!table) table.emplace(dataset, encodings, all.seeds.size(), values.size());
+      table->set(e, s, values);
+    }
+  if (!table) throw Error(dataset + ": no run to compare");
+  return *table;
+}
+
+std::vector<Standing> standings(const stats::Judged& judged, const std::vector<const stats::Scores*>& tables,
+                                bool higher_better) {
+  const stats::Values halves = stats::half_widths(judged);
+  std::vector<Standing> result;
+  for (size_t e = 0; e < judged.encodings.size(); ++e) {
+    Standing standing{.encoding = judged.encodings[e], .mean = 0, .half_width = halves[e], .runs = {}};
+    for (const stats::Scores* table : tables)
+      standing.mean += stats::mean(runs_of(*table, e)) / double(tables.size());
+    for (size_t s = 0; s < tables.front()->seeds(); ++s) {
+      const auto has = [&](const stats::Scores* t) { return s < t->seeds() && t->has(e, s); };
+      if (!std::all_of(tables.begin(), tables.end(), has)) continue;
+      double run = 0;
+      for (const stats::Scores* table : tables) run += stats::mean(table->at(e, s)) / double(tables.size());
+      standing.runs.push_back(run);
+    }
+    result.push_back(standing);
+  }
+  std::stable_sort(result.begin(), result.end(), [&](const Standing& a, const Standing& b) {
+    return higher_better ? a.mean > b.mean : a.mean < b.mean;
+  });
+  return result;
+}
+
+std::vector<Split> splits(const stats::Scores& table, const stats::Judged& judged,
+                          const stats::Judging& rule) {
+  std::vector<Split> found;
+  const size_t encodings = judged.encodings.size();
+  stats::Values sds;
+  for (size_t e = 0; e < encodings; ++e)
+    if (const stats::Values runs = runs_of(table, e); runs.size() > 1) sds.push_back(stats::sd(runs));
+  if (sds.empty()) return found;
+  std::sort(sds.begin(), sds.end());
+  const double usual = sds[(sds.size() - 1) / 2];
+  for (size_t e = 0; e < encodings; ++e)
+    if (const auto modes = stats::two_groups(runs_of(table, e), rule.margin, usual))
+      found.push_back({judged.encodings[e], rule.higher_better ? modes->high : modes->low, *modes});
+  return found;
+}
+
+Paired paired(const Gathered& all, const std::string& dataset, const Metric& metric, double x) {
+  const std::vector<std::string> sound = sound_encodings(all, dataset);
+  Paired result;
+  for (const int64_t seed : all.seeds)
+    if (std::all_of(sound.begin(), sound.end(),
+                    [&](const std::string& e) { return all.find(dataset, e, seed); }))
+      result.seeds.push_back(seed);
+  if (result.seeds.empty()) return result;
+  for (const std::string& encoding : sound) {
+    result.methods.push_back({encoding, {}});
+    for (const int64_t seed : result.seeds)
+      result.methods.back().scores.push_back(
+          all.find(dataset, encoding, seed)->scores.at(key_of(metric)).at(x).values);
+  }
+  return result;
+}
+
+}  // namespace darope::report
