@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "cli/verbs.h"
+#include "report/exports.h"
 #include "report/results.h"
 #include "runs/bundle.h"
 
@@ -18,7 +19,7 @@ namespace fs = std::filesystem;
 struct ReportSettings {
   std::vector<std::string> comparisons;
   report::Options options;
-  std::string out, csv, bundle;
+  std::string out, csv, bundle, figures, tables;
 };
 
 fs::path folder_for_report(const ReportSettings& s, const std::vector<fs::path>& comparisons) {
@@ -41,6 +42,8 @@ void print_report(const ReportSettings& s) {
   options.order = encoding_order();
   const report::Summary summary = report::write_report(out, comparisons, options);
   if (!s.csv.empty()) write_file(s.csv, report::results_csv(summary));
+  if (!s.figures.empty()) report::write_figures(s.figures, summary);
+  if (!s.tables.empty()) report::write_tables(s.tables, summary);
   if (!s.bundle.empty())
     fmt::print(stderr, "{} finished runs in {}\n", write_bundle(s.bundle, comparisons), s.bundle);
   fmt::print("{}\n{}\n", report::terminal_table(summary), ComparisonFolder(out).page().string());
@@ -57,9 +60,13 @@ void add_report(CLI::App& app) {
                    "where the page and its numbers go; without it, into the first folder given");
   verb->add_option("--reference", settings->options.reference,
                    "the encoding the others are tested against; without it darope, or the first");
-  verb->add_option("--margin", settings->options.margin,
-                   "a difference this small does not matter; without it 0.01 of accuracy, 0.002 nats of loss");
+  verb->add_option(
+      "--margin", settings->options.margin,
+      "a difference this small does not matter; without it 0.01 of accuracy, 0.002 nats of loss");
   verb->add_option("--csv", settings->csv, "also write the scores to this file");
+  verb->add_option("--figures", settings->figures, "also write the pictures to this folder, as SVG");
+  verb->add_option("--tables", settings->tables,
+                   "also write every pair and every score to this folder, as CSV, Markdown and LaTeX");
   verb->add_option("--bundle", settings->bundle,
                    "also pack the runs without weights into this file (.tar.zst)");
   verb->add_flag("--paper-family", settings->options.paper_family,

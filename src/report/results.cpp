@@ -266,14 +266,6 @@ ordered_json to_json(const Run& run) {
           {"torch", run.torch}};
 }
 
-// As RFC 4180 has it.
-std::string quoted(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string safe = "\"";
-  for (const char c : text) safe += c == '"' ? "\"\"" : std::string(1, c);
-  return safe + '"';
-}
-
 std::string number(const std::optional<double>& value) { return value ? fmt::format("{:.10g}", *value) : ""; }
 
 std::string verdict_against(const std::string& reference, const AtLength& at, const std::string& encoding) {
@@ -290,14 +282,21 @@ std::string csv_row(const Dataset& d, const Metric& metric, double x, const Cell
   const auto end = [&](double stats::Interval::* side) {
     return c.proportion ? number(c.proportion->wilson.*side) : "";
   };
-  return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}", quoted(d.name), quoted(d.family),
-                     quoted(metric.name), quoted(metric.axis.name), x, quoted(c.encoding), c.seeds.size(),
-                     c.diverged.size(), number(c.mean), end(&stats::Interval::low),
+  return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}", csv_cell(d.name), csv_cell(d.family),
+                     csv_cell(metric.name), csv_cell(metric.axis.name), x, csv_cell(c.encoding),
+                     c.seeds.size(), c.diverged.size(), number(c.mean), end(&stats::Interval::low),
                      end(&stats::Interval::high), number(c.pooled), number(c.seed_sd), number(c.normalised),
                      number(c.normalised_true));
 }
 
 }  // namespace
+
+std::string csv_cell(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string safe = "\"";
+  for (const char c : text) safe += c == '"' ? "\"\"" : std::string(1, c);
+  return safe + '"';
+}
 
 ordered_json results_json(const Summary& s, const Gathered& all) {
   const auto list = [](const auto& items, const auto& each) {

@@ -1,13 +1,11 @@
 #include <fmt/format.h>
 
 #include "planted.h"
+#include "report/exports.h"
 #include "report/report.h"
 #include "report/results.h"
-<<<<<<< HEAD
-#include "runs/lock.h"
-=======
 #include "report/text.h"
->>>>>>> 5846c51 (Render verdicts from simultaneous intervals: one sentence, one picture, every pair, and what it hangs on)
+#include "runs/lock.h"
 
 namespace darope::report {
 namespace {
@@ -148,6 +146,24 @@ TEST(Report, IsWrittenByOneAtATime) {
   const Lock another(ComparisonFolder(c.path()).report_lock(), "writing the report");
   expect_contains(error_of([&] { write_report(c.path(), {c.path()}); }), "has been writing the report since");
   EXPECT_FALSE(std::filesystem::exists(c.path() / "report.html"));
+}
+
+TEST(Report, PicturesAndTablesAreFilesToo) {
+  const Comparison c;
+  plant(c, "copy_100%", steady, Json::object(), 4);
+  const Summary s = summarise(gather({c.path()}), {});
+  write_figures(c.path() / "figures", s);
+  write_tables(c.path() / "tables", s);
+  const std::string picture = read_file(c.path() / "figures" / "copy_100_-1x.svg");
+  expect_contains(picture, "xmlns='http://www.w3.org/2000/svg'");
+  expect_contains(picture, "--s0:#0072b2");
+  EXPECT_TRUE(std::filesystem::exists(c.path() / "figures" / "overall-token_accuracy-2x.svg"));
+  expect_contains(read_file(c.path() / "tables" / "pairs.csv"), "copy_100%,1x,darope,nope,better,+");
+  expect_contains(read_file(c.path() / "tables" / "pairs.md"),
+                  "| copy_100% | 1x | darope | nope | better | +");
+  expect_contains(read_file(c.path() / "tables" / "pairs.tex"),
+                  "copy\\_100\\% & 1x & darope & nope & better & +");
+  expect_contains(read_file(c.path() / "tables" / "scores.csv"), "copy_100%,1x,hope,4,84.0,0.0");
 }
 
 TEST(Report, RefusalLeavesTheOldReport) {

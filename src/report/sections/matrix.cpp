@@ -85,13 +85,8 @@ std::string cell_html(const Dataset& dataset, const AtLength& at, const Cell& ce
            : "");
   return number_cell(
       fmt::format("<b>{}</b> <i>{}</i>{}{}", score_text(*cell.mean, dataset.metric.is_share()),
-<<<<<<< HEAD
-                  sign_against_reference(at, cell.encoding), width, lost),
-      cell.mean,
-=======
                   sign_against(reference, at, cell.encoding), width, lost),
-      *cell.mean,
->>>>>>> 5846c51 (Render verdicts from simultaneous intervals: one sentence, one picture, every pair, and what it hangs on)
+      cell.mean,
       fmt::format("{} class='heat{}' style='--h:{:.2f}' title='{}'", of_encoding(e),
                   is_best(dataset, at, cell) && at.learned ? " best" : "",
                   heat(*cell.mean, colour_range(dataset, at)), escape(hover(dataset, at, cell))));

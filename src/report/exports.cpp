@@ -1,0 +1,139 @@
+#include "report/exports.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cctype>
+
+#include "base/files.h"
+#include "report/picture.h"
+#include "report/results.h"
+#include "report/text.h"
+
+namespace darope::report {
+namespace {
+
+namespace fs = std::filesystem;
+using Row = std::vector<std::string>;
+
+// A file's name of names that may hold anything.
+std::string file_name(std::string name, double x) {
+  if (x != 0) name += fmt::format("-{}", length_name(x));
+  for (char& c : name)
+    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '-' && c != '_' && c != '.') c = '_';
+  return name;
+}
+
+std::string in_csv(const std::vector<Row>& rows) {
+  std::string text;
+  for (Row row : rows) {
+    for (std::string& cell : row) cell = csv_cell(cell);
+    text += fmt::format("{}\r\n", fmt::join(row, ","));
+  }
+  return text;
+}
+
+std::string in_markdown(const std::vector<Row>& rows) {
+  std::string text;
+  for (size_t r = 0; r < rows.size(); ++r) {
+    text += "|";
+    for (const std::string& cell : rows[r]) {
+      std::string safe;
+      for (const char symbol : escape(printable(cell))) {
+        if (symbol == '|') safe += '\\';
+        safe += symbol;
+      }
+      text += fmt::format(" {} |", safe);
+    }
+    text += "\n";
+    if (r > 0) continue;
+    text += "|";
+    for (size_t c = 0; c < rows[0].size(); ++c) text += "---|";
+    text += "\n";
+  }
+  return text;
+}
+
+std::string in_latex(const std::vector<Row>& rows) {
+  std::string text = fmt::format("\\begin{{tabular}}{{{}}}\n\\hline\n", std::string(rows[0].size(), 'l'));
+  for (size_t r = 0; r < rows.size(); ++r) {
+    for (size_t c = 0; c < rows[r].size(); ++c) {
+      if (c > 0) text += " & ";
+      for (const char symbol : printable(rows[r][c])) {
+        if (symbol == '\\') {
+          text += "\\textbackslash{}";
+          continue;
+        }
+        if (std::string_view("&%$#_{}").find(symbol) != std::string_view::npos) text += '\\';
+        text += symbol;
+      }
+    }
+    text += r == 0 ? " \\\\\n\\hline\n" : " \\\\\n";
+  }
+  return text + "\\hline\n\\end{tabular}\n";
+}
+
+void write_table(const fs::path& folder, const std::string& name, const std::vector<Row>& rows) {
+  write_file(folder / (name + ".csv"), in_csv(rows));
+  write_file(folder / (name + ".md"), in_markdown(rows));
+  write_file(folder / (name + ".tex"), in_latex(rows));
+}
+
+const Row kPairColumns = {"of",         "at",  "first", "second", "verdict",
+                          "difference", "low", "high",  "seeds",  "hangs on"};
+
+Row pair_row(const std::string& of, double x, const stats::Judged& judged, const stats::PairVerdict& pair,
+             bool share, const std::vector<std::string>& hangs_on) {
+  return {of,
+          length_name(x),
+          judged.encodings[pair.first],
+          judged.encodings[pair.second],
+          std::string(stats::name_of(pair.verdict)),
+          difference_text(pair.difference, share),
+          difference_text(pair.interval.low, share),
+          difference_text(pair.interval.high, share),
+          std::to_string(pair.seeds),
+          and_list(hangs_on)};
+}
+
+}  // namespace
+
+void write_figures(const fs::path& folder, const Summary& summary) {
+  make_directories(folder);
+  const auto write = [&](const std::string& name, double x, const Picture& picture) {
+    write_file(folder / (file_name(name, x) + ".svg"), picture_file(picture));
+  };
+  for (const Overall& o : summary.overall)
+    if (o.suite)
+      write("overall-" + o.metric.name, o.x,
+            {o.standings, o.suite->these_tasks, o.metric, summary.encodings, metric_name(o.metric)});
+  for (const Dataset& d : summary.datasets)
+    for (const AtLength& at : d.lengths)
+      if (at.judged) write(d.name, at.x, {at.standings, *at.judged, d.metric, summary.encodings, d.name});
+}
+
+void write_tables(const fs::path& folder, const Summary& summary) {
+  make_directories(folder);
+  std::vector<Row> pairs{kPairColumns},
+      scores{{"dataset", "at", "encoding", "seeds", "mean", "SD over seeds"}};
+  for (const Overall& o : summary.overall) {
+    if (!o.suite) continue;
+    for (const stats::PairVerdict& pair : o.suite->these_tasks.pairs)
+      pairs.push_back(pair_row("all datasets", o.x, o.suite->these_tasks, pair, o.metric.is_share(),
+                               o.suite->hangs_on(pair.first, pair.second)));
+  }
+  for (const Dataset& d : summary.datasets)
+    for (const AtLength& at : d.lengths) {
+      for (const Cell& cell : at.cells)
+        scores.push_back({d.name, length_name(at.x), cell.encoding, std::to_string(cell.seeds.size()),
+                          score_text(cell.mean, d.metric.is_share()),
+                          score_text(cell.seed_sd, d.metric.is_share())});
+      if (!at.judged || !at.learned) continue;
+      for (const stats::PairVerdict& pair : at.judged->pairs)
+        pairs.push_back(pair_row(d.name, at.x, *at.judged, pair, d.metric.is_share(), {}));
+    }
+  write_table(folder, "pairs", pairs);
+  write_table(folder, "scores", scores);
+}
+
+}  // namespace darope::report
