@@ -11,6 +11,7 @@ namespace {
 
 struct DataSettings {
   std::string kind, folder, split = "test";
+  std::vector<std::filesystem::path> sources;
   PrepareRequest request;
   int64_t seed = 0, index = 0, count = 1;
   bool strict = false, json = false;
@@ -37,6 +38,10 @@ void prepare(DataSettings s) {
   if (s.seed < 0) throw Error(fmt::format("--seed {}: a seed is a whole number of at least 0", s.seed));
   s.request.seed = uint64_t(s.seed);
   const Kind& kind = find_kind(s.kind);
+  if (s.sources.size() > 1 && !kind.text)
+    throw Error(fmt::format("{} takes one SOURCE; {} were given", kind.name, s.sources.size()));
+  s.request.source = s.sources.at(0);
+  s.request.more_sources.assign(s.sources.begin() + 1, s.sources.end());
   watch_signals();
   Preparation out(kind, s.request);
   kind.prepare(s.request, out);
@@ -129,16 +134,21 @@ void audit_verb(const DataSettings& s) {
 
 void add_data(CLI::App& app) {
   auto s = std::make_shared<DataSettings>();
-  CLI::App* data = app.add_subcommand("data", "music, genomes and signals: prepare, inspect, audit");
+  CLI::App* data = app.add_subcommand("data", "music, genomes, signals and text: prepare, inspect, audit");
   data->require_subcommand(1);
 
   CLI::App* verb = data->add_subcommand(
       "prepare", "make a dataset out of published or own files; the kinds:" + list_of_kinds());
   verb->add_option("KIND", s->kind, "what the files are")->required();
-  verb->add_option("SOURCE", s->request.source, "the file or folder to read")->required();
+  verb->add_option("SOURCE", s->sources, "the file or folder to read; of text any number")->required();
   verb->add_option("--out", s->request.out, "folder of the new dataset")->required();
   verb->add_option("--seed", s->seed, "of the split, where the publisher gives none")->capture_default_str();
   verb->add_option("--channel", s->request.channel, "of edf: the label of the signal to take");
+  verb->add_option("--tokenizer", s->request.ranks,
+                   "of text: a rank file of tiktoken, such as cl100k_base.tiktoken; none: bytes");
+  verb->add_option("--held-out", s->request.held_out,
+                   "of text: the share of documents to validate with, and as many to test")
+      ->capture_default_str();
   verb->add_flag("--strict", s->strict, "end with exit code 3 if anything was skipped");
   verb->callback([s] { prepare(*s); });
 

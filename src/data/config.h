@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace darope {
 
@@ -22,20 +23,24 @@ struct DataConfig {
   LengthsConfig lengths;
   int64_t test_examples = 256, test_seed = 1, free_running = 128;
   double test_share = 0.1;
+  std::vector<double> weights;
 
   void fields(auto&& visit) {
     visit("task", task, "a synthetic task ('darope tasks' lists them)");
-    visit("path", path, "a file of tokens or text: .bin .npy .txt .jsonl(.gz|.zst)");
+    visit("path", path, "a file of tokens or text: .bin .npy .txt .jsonl(.gz|.zst|.xz)");
     visit("root_dir", root_dir, "the folder of a dataset that 'darope data prepare' made");
     visit("batch_size", batch_size, "sequences in a batch");
     visit("seq_len", seq_len, "tokens in a sequence");
     visit("lengths", lengths, "");
     visit("test_examples", test_examples,
-          "examples at each test length; of a file, at most as many as its end holds");
+          "examples at each test length; of a file or a text, at most as many as it holds");
     visit("test_seed", test_seed, "of the task's test examples");
     visit("free_running", free_running,
           "examples of a task that the model also answers reading its own answer");
     visit("test_share", test_share, "of a file, how much of its end is kept for the test");
+    visit("weights", weights,
+          "of a text from several sources, how often a document comes from each, in their order; empty: "
+          "every document once in an epoch");
   }
 };
 

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/sha256.h"
-#include "data/prepared/manifest.h"
+#include "data/prepared/prepared_data.h"
 
 namespace darope {
 namespace {
@@ -54,8 +54,7 @@ std::shared_ptr<const Tokenizer> tokenizer_of(const DataConfig& config) {
   if (!config.task.empty() || (!path.empty() && !ids)) return find_tokenizer("bytes");
   if (ids || !std::filesystem::exists(std::filesystem::path(config.root_dir) / "manifest.json"))
     return nullptr;  // a model can be asked where its data no longer lies
-  const std::string name = read_manifest(config.root_dir).tokenizer;
-  return name.empty() ? nullptr : find_tokenizer(name);
+  return tokenizer_of(read_manifest(config.root_dir), config.root_dir);
 }
 
 std::string dataset_name(const DataConfig& config) {

@@ -10,6 +10,7 @@ Dataset open_dataset(const DataConfig& config, uint64_t seed, int64_t batches);
 Dataset open_task(const DataConfig& config, uint64_t seed, int64_t batches);
 Dataset open_token_file(const DataConfig& config, uint64_t seed);
 Dataset open_prepared(const DataConfig& config, uint64_t seed);
+Dataset open_text(std::shared_ptr<const struct PreparedData> data, const DataConfig& config, uint64_t seed);
 
 // How the ids that a model of this data reads stand for text; null where they do not.
 std::shared_ptr<const Tokenizer> tokenizer_of(const DataConfig& config);

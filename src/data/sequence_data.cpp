@@ -184,6 +184,7 @@ class WindowTest final : public TestSet {
 
 Dataset open_prepared(const DataConfig& config, uint64_t seed) {
   const auto data = std::make_shared<const PreparedData>(config.root_dir);
+  if (data->kind.text) return open_text(data, config, seed);
   const auto train = [&]() -> std::shared_ptr<const TrainStream> {
     if (data->kind.windows)
       return std::make_shared<WindowStream>(data, config.batch_size, config.seq_len, seed);

@@ -8,26 +8,18 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "data/open.h"
-#include "data/text/token_file.h"
+#include "data/token_windows.h"
 
 namespace darope {
 namespace {
 
-constexpr int64_t kFewestWindows = 8;  // fewer test windows say nothing
-constexpr int64_t kBlocks = 32;        // neighbours that are one witness, where there is but one document
+constexpr int64_t kBlocks = 32;  // neighbours that are one witness, where there is but one document
 
-// Windows of length + 1 tokens from the given places: each token but the first is a target.
-Batch windows(const TokenSource& source, const std::vector<int64_t>& places, int64_t length) {
-  const int64_t count = int64_t(places.size());
-  Batch out{at::empty({count, length}, at::kLong), Tensor(), at::empty({count * length}, at::kLong),
-            at::ones({count * length})};
-  std::vector<int64_t> window(size_t(length) + 1);
-  for (int64_t i = 0; i < count; ++i) {
-    source.read(places[size_t(i)], window);
-    std::copy(window.begin(), window.end() - 1, out.tokens.mutable_data_ptr<int64_t>() + i * length);
-    std::copy(window.begin() + 1, window.end(), out.targets.mutable_data_ptr<int64_t>() + i * length);
-  }
-  return out;
+// Windows of length + 1 tokens from the given places.
+Batch windows_at(const TokenSource& source, const std::vector<int64_t>& places, int64_t length) {
+  std::vector<std::vector<int64_t>> windows;
+  for (const int64_t place : places) source.read(place, windows.emplace_back(size_t(length) + 1));
+  return pack_windows(windows);
 }
 
 // Windows from random places of the file's front, drawn by (seed, batch, row).
@@ -42,7 +34,7 @@ class TokenStream final : public TrainStream {
     for (int64_t row = 0; row < rows_; ++row)
       places.push_back(Random(seed_, "tokens/train", uint64_t(index) << 32 | uint64_t(row))
                            .between(0, end_ - length_ - 1));
-    return windows(*source_, places, length_);
+    return windows_at(*source_, places, length_);
   }
   int64_t tokens(int64_t) const override { return rows_ * length_; }
 
@@ -52,14 +44,12 @@ class TokenStream final : public TrainStream {
   uint64_t seed_;
 };
 
-// Windows side by side from the file's end.
 class TokenTest final : public TestSet {
  public:
   TokenTest(std::shared_ptr<const TokenSource> source, int64_t begin, int64_t count, int64_t length)
       : source_(std::move(source)), begin_(begin), count_(count), length_(length) {}
   int64_t size() const override { return count_; }
 
-  // The document in which a window begins. Where all begin in one, neighbouring windows go together.
   int64_t cluster(int64_t example) const override {
     const int64_t first = document_at(0);
     if (document_at(count_ - 1) != first) return document_at(example) - first;
@@ -69,7 +59,7 @@ class TokenTest final : public TestSet {
   Batch read(int64_t first, int64_t count) const override {
     std::vector<int64_t> places;
     for (int64_t i = first; i < first + count; ++i) places.push_back(begin_ + i * length_);
-    return windows(*source_, places, length_);
+    return windows_at(*source_, places, length_);
   }
 
  private:
@@ -83,6 +73,23 @@ class TokenTest final : public TestSet {
 };
 
 }  // namespace
+
+Batch pack_windows(const std::vector<std::vector<int64_t>>& windows) {
+  const int64_t count = int64_t(windows.size()), length = int64_t(windows.at(0).size()) - 1;
+  Batch out{at::empty({count, length}, at::kLong), Tensor(), at::empty({count * length}, at::kLong),
+            at::ones({count * length})};
+  for (int64_t i = 0; i < count; ++i) {
+    const std::vector<int64_t>& window = windows[size_t(i)];
+    std::copy(window.begin(), window.end() - 1, out.tokens.mutable_data_ptr<int64_t>() + i * length);
+    std::copy(window.begin() + 1, window.end(), out.targets.mutable_data_ptr<int64_t>() + i * length);
+  }
+  return out;
+}
+
+std::shared_ptr<const TestSet> test_of_stream(std::shared_ptr<const TokenSource> source, int64_t begin,
+                                              int64_t count, int64_t length) {
+  return std::make_shared<TokenTest>(std::move(source), begin, count, length);
+}
 
 Dataset open_token_file(const DataConfig& config, uint64_t seed) {
   if (!(config.test_share > 0 && config.test_share < 1))

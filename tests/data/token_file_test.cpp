@@ -216,11 +216,12 @@ TEST_F(TokenFile, BombsStopEarly) {
   expect_contains(complaint("a.jsonl.zst", zstd(many)), "more than 200 times its size");
   expect_contains(complaint("a.jsonl.zst", zstd(many, 28)), "Frame requires too much memory");
   const auto limited = [&](const JsonlLimits& limits) {
-    return error_of(
-        [&] { parse_jsonl(std::as_bytes(std::span(many)), "a.jsonl", limits, [](std::string_view) {}); });
+    return error_of([&] {
+      parse_jsonl(std::as_bytes(std::span(many)), "a.jsonl", limits, {.document = [](std::string_view) {}});
+    });
   };
   expect_contains(limited({.line_bytes = 40'000}), "a.jsonl:1: the line is longer than 40000 bytes");
-  expect_contains(limited({.total_bytes = 1'000'000}), "more than 1000000 bytes of text");
+  expect_contains(limited({.unpack = {.total_bytes = 1'000'000}}), "more than 1000000 bytes of text");
   EXPECT_EQ(limited({}), "");
 }
 

@@ -15,8 +15,11 @@ using Tokens = std::vector<int64_t>;
 
 struct PrepareRequest {
   std::filesystem::path source, out;
-  uint64_t seed = 0;         // of the split, where the publisher gives none
-  std::string channel = {};  // of signals, by its label
+  uint64_t seed = 0;                                     // of the split, where the publisher gives none
+  std::string channel = {};                              // of signals, by its label
+  std::vector<std::filesystem::path> more_sources = {};  // of text, behind the first
+  std::filesystem::path ranks = {};                      // of text: a rank file; none: bytes
+  double held_out = 0.05;                                // of text: this share validates, and as much tests
 };
 
 // A kind of dataset: a file of its name (define.h), and a line in kinds.cpp. What depends on the data, its
@@ -32,6 +35,8 @@ struct Kind {
   bool windows = false;  // sequences are long: models read windows of them
   // Which part of its item a sequence belongs to; scores of one part are one witness. Null: the item is one.
   int64_t (*part)(int64_t sequence) = nullptr;
+  bool text = false;  // sequences are documents, of any number of sources; models read windows of the stream
+                      // of them, and an item is a file, whose documents may lie in several splits
 };
 
 template <class Definition>

@@ -107,6 +107,7 @@ std::string to_json(const Manifest& manifest) {
                {"vocabulary", manifest.vocabulary},
                {"stored_values", manifest.stored_values}};
   if (!manifest.tokenizer.empty()) json["tokenizer"] = manifest.tokenizer;
+  if (manifest.ranks) json["ranks"] = json_of(*manifest.ranks);
   json.update(Ordered{{"options", manifest.options},
                       {"facts", manifest.facts},
                       {"splits", splits},
@@ -122,15 +123,17 @@ Manifest parse_manifest(std::string_view text, const std::string& where) {
   if (const int64_t format = top.at("format").count(); format != Manifest::kFormat)
     throw Error(fmt::format("{} is of format {}; this program reads format {}: prepare the data again", where,
                             format, Manifest::kFormat));
-  Manifest out{.kind = top.at("kind").text(),
-               .vocabulary = top.at("vocabulary").count(1, kMostIds),
-               .stored_values = top.at("stored_values").count(1, kMostIds),
-               .tokenizer = json.contains("tokenizer") ? top.at("tokenizer").text() : "",
-               .options = top.at("options").object(),
-               .facts = top.at("facts").object(),
-               .splits = {},
-               .sources = {},
-               .skipped = {}};
+  Manifest out{
+      .kind = top.at("kind").text(),
+      .vocabulary = top.at("vocabulary").count(1, kMostIds),
+      .stored_values = top.at("stored_values").count(1, kMostIds),
+      .tokenizer = json.contains("tokenizer") ? top.at("tokenizer").text() : "",
+      .ranks = json.contains("ranks") ? std::optional(read_file_facts(top.at("ranks"))) : std::nullopt,
+      .options = top.at("options").object(),
+      .facts = top.at("facts").object(),
+      .splits = {},
+      .sources = {},
+      .skipped = {}};
   for (size_t i = 0; i < kSplitNames.size(); ++i)
     out.splits[i] = read_split(top.at("splits").at(std::string(kSplitNames[i])));
   top.at("sources").list([&](const Reader& file) { out.sources.push_back(read_file_facts(file)); });

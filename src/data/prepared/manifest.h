@@ -49,7 +49,8 @@ struct Manifest {
   int64_t vocabulary = 0;  // of the tokens a model reads
   int64_t stored_values =
       0;  // every value in the files is below this; where tokens are stored: the vocabulary
-  std::string tokenizer = {};  // of a text; empty: the tokens are no text
+  std::string tokenizer = {};           // of a text; empty: the tokens are no text
+  std::optional<FileFacts> ranks = {};  // of a tokenizer that has them: the copy of its rank file
   nlohmann::ordered_json options = nlohmann::ordered_json::object(), facts = nlohmann::ordered_json::object();
   std::array<SplitFacts, 3> splits;
   std::vector<FileFacts> sources;
@@ -58,6 +59,8 @@ struct Manifest {
   const SplitFacts& operator[](Split split) const { return splits[size_t(split)]; }
   SplitFacts& operator[](Split split) { return splits[size_t(split)]; }
 };
+
+inline constexpr const char* kRanksFile = "tokenizer.tiktoken";  // in the folder of a text, where it has one
 
 std::string to_json(const Manifest& manifest);
 Manifest parse_manifest(std::string_view text,

@@ -66,9 +66,13 @@ void Preparation::set_vocabulary(int64_t tokens, int64_t stored_values) {
   }
 }
 
-void Preparation::set_tokenizer(const std::string& name) {
+void Preparation::set_tokenizer(const std::string& name, const fs::path& ranks) {
   manifest_.tokenizer = name;
-  set_vocabulary(find_tokenizer(name)->vocabulary());
+  set_vocabulary(find_tokenizer(name, ranks)->vocabulary());
+  if (ranks.empty()) return;
+  const std::string text = read_file(ranks);
+  write_file(folder_ / kRanksFile, text);
+  manifest_.ranks = {kRanksFile, int64_t(text.size()), sha256(text)};
 }
 
 Preparation::~Preparation() {
@@ -92,25 +96,31 @@ void Preparation::advance(const std::string& name) {
   ++reached_;
 }
 
-void Preparation::add_ids(Split split, const std::string& item) {
-  SplitFacts& facts = manifest_[split];
-  Streams& streams = *streams_[size_t(split)];
-  const int64_t length = int64_t(ids_.size());
-  if (length < 2)
-    throw Error(fmt::format("{} has a sequence of {}: without a second value there is nothing to predict",
-                            item, length),
-                kFailed);
-  if (*std::max_element(ids_.begin(), ids_.end()) >= manifest_.stored_values)
+void Preparation::write_ids(Split split, const std::string& item) {
+  NpyWriter& values = streams_[size_t(split)]->values;
+  const auto most = std::max_element(ids_.begin(), ids_.end());
+  if (most != ids_.end() && *most >= manifest_.stored_values)
     throw Error(
         fmt::format("{} has a value outside the {} of {}", item, manifest_.stored_values, manifest_.kind),
         kFailed);
   if (manifest_.stored_values <= 1 << 8)
-    write_as<uint8_t>(streams.values, ids_);
+    write_as<uint8_t>(values, ids_);
   else if (manifest_.stored_values <= 1 << 16)
-    write_as<uint16_t>(streams.values, ids_);
+    write_as<uint16_t>(values, ids_);
   else
-    write_as<uint32_t>(streams.values, ids_);
-  facts.values += length;
+    write_as<uint32_t>(values, ids_);
+  manifest_[split].values += int64_t(ids_.size());
+}
+
+void Preparation::end_sequence(Split split, const std::string& item) {
+  SplitFacts& facts = manifest_[split];
+  Streams& streams = *streams_[size_t(split)];
+  const int64_t length = facts.values - streams.begin;
+  if (length < 2)
+    throw Error(fmt::format("{} has a sequence of {}: without a second value there is nothing to predict",
+                            item, length),
+                kFailed);
+  streams.begin = facts.values;
   streams.starts.write(std::as_bytes(std::span(&facts.values, 1)));
   facts.shortest = facts.sequences == 0 ? length : std::min(facts.shortest, length);
   facts.longest = std::max(facts.longest, length);

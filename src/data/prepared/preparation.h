@@ -27,15 +27,21 @@ class Preparation {
   // First of all: how many different tokens a model reads, and how many different values the files hold (0:
   // as many), by which their width is chosen. Or the tokenizer of a text, by its name.
   void set_vocabulary(int64_t tokens, int64_t stored_values = 0);
-  void set_tokenizer(const std::string& name);
+  void set_tokenizer(const std::string& name, const std::filesystem::path& ranks = {});  // ranks are copied
 
   void expect(int64_t files);             // for the progress bar
   void advance(const std::string& name);  // one of them is next; stops here on a signal
   // Sequences of one item follow each other.
   void add(Split split, const std::string& item, const auto& sequence) {
-    ids_.assign(std::begin(sequence), std::end(sequence));
-    add_ids(split, item);
+    add_part(split, item, sequence);
+    end_sequence(split, item);
   }
+  // A long sequence in parts; nothing else is added to the split until it ends.
+  void add_part(Split split, const std::string& item, const auto& values) {
+    ids_.assign(std::begin(values), std::end(values));
+    write_ids(split, item);
+  }
+  void end_sequence(Split split, const std::string& item);
   void source(const std::string& name, std::string_view bytes);
   std::string source_file(const std::string& name, const std::filesystem::path& file);  // returns the sha256
   void skip(const std::string& name, const Error& reason);
@@ -51,8 +57,9 @@ class Preparation {
  private:
   struct Streams {
     NpyWriter values, starts;
+    int64_t begin = 0;  // of the sequence that is being added
   };
-  void add_ids(Split split, const std::string& item);
+  void write_ids(Split split, const std::string& item);
   void close(Split split);
   std::string skipped() const;  // how many, and why the first
 

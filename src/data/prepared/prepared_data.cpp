@@ -59,6 +59,14 @@ int64_t Sequences::length(int64_t index) const {
   return end - begin;
 }
 
+TokenSource Sequences::stream() const {
+  TokenSource out = values_;
+  Tokens starts(static_cast<size_t>(size()));
+  starts_.read(0, starts);
+  out.set_document_starts(std::move(starts));
+  return out;
+}
+
 Tokens Sequences::read(int64_t index, int64_t most) const {
   return read(index, 0, std::min(most, length(index)));
 }
@@ -73,10 +81,21 @@ Tokens Sequences::read(int64_t index, int64_t first, int64_t count) const {
   return out;
 }
 
+std::shared_ptr<const Tokenizer> tokenizer_of(const Manifest& manifest, const fs::path& folder) {
+  if (manifest.tokenizer.empty()) return nullptr;
+  if (!manifest.ranks) return find_tokenizer(manifest.tokenizer, folder / kRanksFile);
+  const fs::path ranks = folder / kRanksFile;
+  if (manifest.ranks->sha256 != sha256_of_file(ranks))
+    throw Error(
+        fmt::format("{} is not the rank file with which the text was prepared: its sha256 should be {}",
+                    ranks.string(), manifest.ranks->sha256));
+  return find_tokenizer(manifest.tokenizer, ranks);
+}
+
 PreparedData::PreparedData(const fs::path& folder)
     : manifest(read_manifest(folder)),
       kind(find_kind(manifest.kind)),
-      tokenizer(manifest.tokenizer.empty() ? nullptr : find_tokenizer(manifest.tokenizer)) {
+      tokenizer(tokenizer_of(manifest, folder)) {
   const int64_t promised = tokenizer      ? tokenizer->vocabulary()
                            : kind.present ? manifest.vocabulary
                                           : manifest.stored_values;

@@ -16,6 +16,7 @@ class Sequences {
   Tokens read(int64_t index, int64_t first,
               int64_t count) const;  // `count` of them from `first` on, which must be there
   int64_t length(int64_t index) const;
+  TokenSource stream() const;  // all of it end to end, each sequence a document
 
  private:
   std::array<int64_t, 2> ends(int64_t index) const;
@@ -23,6 +24,9 @@ class Sequences {
   std::string name_;
   TokenSource values_, starts_;
 };
+
+// How the ids of a prepared dataset stand for text; null where they do not.
+std::shared_ptr<const Tokenizer> tokenizer_of(const Manifest& manifest, const std::filesystem::path& folder);
 
 // A prepared folder. Opening it checks the manifest, the sizes of its files and that the starts rise; audit
 // checks the hashes.

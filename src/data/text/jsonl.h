@@ -1,27 +1,26 @@
 #pragma once
-#include <cstddef>
-#include <cstdint>
 #include <filesystem>
-#include <functional>
-#include <span>
-#include <string>
-#include <string_view>
+
+#include "base/error.h"
+#include "data/text/unpack.h"
 
 namespace darope {
 
-// What a file may ask of us before it is taken for an attack.
 struct JsonlLimits {
-  int64_t line_bytes = int64_t{64} << 20, total_bytes = int64_t{16} << 30;
-  int64_t ratio = 200, ratio_from = 1 << 20;  // unpacked to packed bytes, once that much is unpacked
-  int zstd_window_log = 27;                   // 128 MiB, what the zstd tool itself accepts unasked
+  int64_t line_bytes = int64_t{64} << 20;
+  UnpackLimits unpack = {};
 };
 
-// Calls `document` with each line's `text` (or `content`), in order. Plain, .gz (of any number of members) or
-// .zst (frames), by the name. Blank lines are passed over; anything else that is no such object is an Error
-// with the line's number.
-void read_jsonl(const std::filesystem::path& path, const JsonlLimits& limits,
-                const std::function<void(std::string_view)>& document);
+struct JsonlReader {
+  std::function<void(std::string_view text)> document;  // of each line its `text` or `content`, in order
+  // A line that is none or that `document` refused, by its number from 1 on. Empty: the Error is thrown.
+  std::function<void(int64_t line, const Error& reason)> refuse = {};
+};
+
+// Plain, .gz, .zst or .xz, by the name. Blank lines are passed over; anything else that is no object with a
+// text is an Error with the line's number.
+void read_jsonl(const std::filesystem::path& path, const JsonlLimits& limits, const JsonlReader& reader);
 void parse_jsonl(std::span<const std::byte> file, const std::string& name, const JsonlLimits& limits,
-                 const std::function<void(std::string_view)>& document);
+                 const JsonlReader& reader);
 
 }  // namespace darope

@@ -86,11 +86,12 @@ TokenSource bytes_as_tokens(const std::filesystem::path& path) {
 TokenSource documents_as_tokens(const std::filesystem::path& path) {
   auto tokens = std::make_shared<std::vector<uint16_t>>();
   std::vector<int64_t> starts;
-  read_jsonl(path, JsonlLimits{}, [&](std::string_view document) {
+  const auto add = [&](std::string_view document) {
     starts.push_back(int64_t(tokens->size()));
     for (const char c : document) tokens->push_back(static_cast<unsigned char>(c));
     tokens->push_back(uint16_t(kEndOfDocument));
-  });
+  };
+  read_jsonl(path, {}, {.document = add});
   if (starts.empty())
     throw Error(path.string() + " holds no document: each line should be an object with `text`");
   const std::span<const std::byte> bytes = std::as_bytes(std::span(*tokens));
@@ -174,7 +175,7 @@ TokenSource parse_bin(std::shared_ptr<const void> owner, std::span<const std::by
 
 bool is_token_file(const std::filesystem::path& path) {
   const std::string name = path.string();
-  const auto known = {".bin", ".npy", ".txt", ".jsonl", ".jsonl.gz", ".jsonl.zst"};
+  const auto known = {".bin", ".npy", ".txt", ".jsonl", ".jsonl.gz", ".jsonl.zst", ".jsonl.xz"};
   return std::any_of(known.begin(), known.end(), [&](const char* end) { return name.ends_with(end); });
 }
 
@@ -187,7 +188,8 @@ TokenSource open_tokens(const std::filesystem::path& path, std::optional<int64_t
   if (!is_token_file(path))
     throw Error(
         name +
-        ": the name of a file to learn from ends in .txt, .jsonl, .jsonl.gz, .jsonl.zst, .bin or .npy");
+        ": the name of a file to learn from ends in .txt, .jsonl, .jsonl.gz, .jsonl.zst, .jsonl.xz, .bin "
+        "or .npy");
   TokenSource source = text ? bytes_as_tokens(path) : ids ? ids_as_tokens(path) : documents_as_tokens(path);
   if (!vocabulary) vocabulary = ids ? vocabulary_beside(path) : kByteVocabulary;
   source.set_vocabulary(vocabulary ? *vocabulary : source.largest_id() + 1);

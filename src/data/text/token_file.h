@@ -48,7 +48,7 @@ class TokenSource {
 // Reads by the file's name:
 //   .bin                       llm.c's header and uint16 or uint32, or else nanoGPT's raw uint16
 //   .npy                       NumPy's integers, C order, any shape, read flat
-//   .txt .jsonl .jsonl.gz .jsonl.zst      bytes (above); each line of .jsonl is an object with `text` or
+//   .txt .jsonl(.gz|.zst|.xz)  bytes (above); each line of .jsonl is an object with `text` or
 //   `content`
 // The vocabulary is the one given, else that of bytes, or for .bin and .npy "vocab_size" of a meta.json
 // beside the file, else the largest id + 1, which takes a pass over the file.
