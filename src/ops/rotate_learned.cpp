@@ -1,5 +1,6 @@
 #include "ops/rotate_learned.h"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/mm.h>
 #include <ATen/ops/zeros_like.h>
 #include <torch/csrc/autograd/custom_function.h>
