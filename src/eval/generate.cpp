@@ -1,5 +1,6 @@
 #include "eval/generate.h"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/argmax.h>
 #include <ATen/ops/softmax.h>
