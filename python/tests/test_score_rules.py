@@ -36,9 +36,7 @@ def distances(tokens):
 
 @pytest.mark.parametrize("heads", [1, 2, 8, 12, 16, 20])
 def test_alibi_has_the_published_slopes(heads, vectors):
-    slopes = vectors["second_wave"]["alibi_slopes"].get(str(heads))
-    if slopes is None:  # one head alone: 2^-8
-        slopes = [2.0**-8]
+    slopes = vectors["score_rules"]["alibi_slopes"][str(heads)]
     expected = -torch.tensor(slopes, dtype=torch.float64)[:, None, None] * distances(30)
     assert (weights(make("alibi", 30, heads), 30) - causal(expected)).abs().max() < 1e-14
 
@@ -72,7 +70,7 @@ def test_t5_is_that_of_x_transformers(sight):
 
 
 def test_t5_buckets_are_the_published_ones(vectors):
-    case = vectors["second_wave"]["t5_causal_buckets_32_128"]
+    case = vectors["score_rules"]["t5_causal_buckets_32_128"]
     tokens = max(case["distance"]) + 1
     module = darope.create("t5", d_model=16, heads=1, head_dim=2, train_length=16).double()
     with torch.no_grad():
@@ -90,7 +88,7 @@ def test_t5_buckets_are_the_published_ones(vectors):
 
 
 def test_kerple_has_the_published_values(vectors):
-    case = vectors["second_wave"]["kerple"]
+    case = vectors["score_rules"]["kerple"]
     module = make("kerple", 18, heads=1)
     with torch.no_grad():
         module.r1.fill_(case["r1"])
@@ -114,7 +112,7 @@ def test_kerple_starts_and_stays_where_its_paper_has_it():
 
 
 def test_fire_has_the_published_values(vectors):
-    case = vectors["second_wave"]["fire"]
+    case = vectors["score_rules"]["fire"]
     hidden = len(case["W1"])
     module = darope.create("fire", d_model=16, heads=2, head_dim=22, train_length=16).double()
     with torch.no_grad():

@@ -121,7 +121,10 @@ std::vector<Tensor> Decoder::coordinates(const Tensor& tokens) const {
   return out;
 }
 
-Tensor Decoder::loss(const Batch& batch) const { return loss(batch, batch.weight / batch.weight.sum()); }
+Tensor Decoder::loss(const Batch& batch) const {
+  const Tensor weight = batch.weight.to(weights_.flat().scalar_type());
+  return loss(batch, weight / weight.sum());
+}
 
 Tensor Decoder::loss(const Batch& batch, const Tensor& share) const {
   Tensor more;

@@ -238,7 +238,7 @@ void Trainer::accumulate() {
   model_.refresh();
   const Tensor& weight = lane_->batch.weight;
   const Tensor loss = accumulates() ? model_.loss(lane_->batch, weight) : model_.loss(lane_->batch);
-  if (accumulates()) weight_.add_(weight.sum());
+  if (accumulates()) weight_.add_(weight.sum(weight_.scalar_type()));
   loss.backward();
   optimizer_.collect();
   loss_.add_(loss.detach());

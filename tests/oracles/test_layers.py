@@ -17,7 +17,19 @@ MAY_INCLUDE = {
     "stats": {"base"},
     "report": {"base", "runs", "stats"},
     "experiments": {"base", "data", "encodings", "eval", "model", "runs", "train"},
-    "cli": {"base", "data", "encodings", "eval", "experiments", "report", "runs", "stats", "train"},
+    "bench": {"base", "data", "experiments", "model", "train"},
+    "cli": {
+        "base",
+        "bench",
+        "data",
+        "encodings",
+        "eval",
+        "experiments",
+        "report",
+        "runs",
+        "stats",
+        "train",
+    },
 }
 WITHOUT_TORCH = [
     "base",

@@ -270,6 +270,50 @@ def everything():
         "band_counts": band_counts(),
         "beta_edges": [edges(length) for length in (16, 256, 1000, 4096)],
         "yarn_real_configs": yarns,
+        "score_rules": score_rules(),
+    }
+
+
+# ------------------------------------------------------------------ rules of scores
+def alibi_slopes(heads):
+    """As its paper has them: 2^(-8/H), its powers; between powers of two, every other one of the next."""
+    below = 2 ** int(math.log2(heads))
+    slopes = [2 ** (-8 * (h + 1) / below) for h in range(below)]
+    between = [2 ** (-8 * (h + 1) / (2 * below)) for h in range(0, 2 * below, 2)]
+    return slopes + between[: heads - below]
+
+
+def t5_bucket(distance, count=32, far=128):
+    """A distance to itself up to half the buckets, the others by its logarithm."""
+    near = count // 2
+    if distance < near:
+        return distance
+    step = math.log2(distance / near) / math.log2(far / near) * (count - near)
+    return min(count - 1, near + math.floor(step))
+
+
+def fire_case(i, j, case):
+    u = math.log(case["c"] * (i - j) + 1) / (math.log(case["c"] * max(i, case["L"]) + 1) + EPSILON)
+    hidden = [max(0.0, w * u + b) for w, b in zip(case["W1"], case["b1"])]
+    bias = [sum(w * h for w, h in zip(row, hidden)) + b for row, b in zip(case["W2"], case["b2"])]
+    return {"i": i, "j": j, "u": u, "bias": bias}
+
+
+def score_rules():
+    near_and_far = [0, 1, 7, 15, 16, 17, 18, 20, 23, 24, 31, 32, 46, 63, 64, 91, 112, 113, 127, 128, 1000]
+    kerple = {"distance": [0, 1, 5, 17], "r1": 1.5, "r2": 0.25}
+    kerple["log"] = [-kerple["r1"] * math.log1p(kerple["r2"] * d) for d in kerple["distance"]]
+    fire = {"c": 0.125, "L": 16.0, "W1": [0.5, -1.0, 2.0, 0.25], "b1": [0.0, 0.5, -0.25, 0.125]}
+    fire |= {"W2": [[1.0, 0.5, -0.5, 0.25], [-0.25, 1.0, 0.5, 2.0]], "b2": [0.125, -0.5]}
+    places = [(3, 3), (7, 2), (15, 0), (21, 0), (21, 20)]
+    return {
+        "alibi_slopes": {str(heads): alibi_slopes(heads) for heads in (1, 2, 8, 12, 16, 20)},
+        "t5_causal_buckets_32_128": {
+            "distance": near_and_far,
+            "bucket": [t5_bucket(distance) for distance in near_and_far],
+        },
+        "kerple": kerple,
+        "fire": fire | {"cases": [fire_case(i, j, fire) for i, j in places]},
     }
 
 
