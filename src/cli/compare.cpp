@@ -154,6 +154,7 @@ void compare_verb(const CompareSettings& s, const CLI::App& verb) {
   watch_signals();
   check_folder(plan);  // refuses before anything is made
   check_bundles(s, plan, share);
+  for (const std::string& bundle : s.from) finished_in(plan, bundle);
   make_directories(out);
   const Lock lock(ComparisonFolder(out).lock(s.shard), fmt::format("comparing in {}", out.string()));
   check_folder(plan);  // once more: until now, another process may have been at work here

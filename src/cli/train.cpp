@@ -53,7 +53,9 @@ void train_verb(const TrainSettings& settings, const std::vector<std::string>& o
   if (settings.dry_run) return dry_run(config);
   watch_signals();
   if (const int code = run(config, resume); code != kDone) throw Error("the run diverged", ExitCode(code));
-  const FinishedRun done = read_finished(read_run_files(folder));
+  const RunFiles files = read_run_files(folder);
+  if (files.scores.empty()) return fmt::print("no test examples to score\n{}\n", config.dump_dir);
+  const FinishedRun done = read_finished(files);
   fmt::print("{}{}\n", table_of(means_of(done.scores), done.metrics), config.dump_dir);
 }
 

@@ -85,7 +85,7 @@ def test_a_file_of_ones_own(tmp_path, name, write):
     printed = done(
         "compare", "--data", name, "--encodings", "rope,darope", "--seeds", "1", *SMALL, cwd=tmp_path
     )
-    assert printed.rstrip().endswith("runs/own/report.html") and "At this size" in printed
+    assert printed.rstrip().endswith("runs/own/report.html") and "these trained models alone" in printed
     results = json.loads((tmp_path / "runs" / "own" / "results.json").read_text())
     assert results["encodings"] == ["rope", "darope"] and [d["name"] for d in results["datasets"]] == ["own"]
     assert results["datasets"][0]["metric"] == "nll" and results["lengths"][0] == 1
@@ -302,7 +302,7 @@ BAD = {
     "a data file for a config": (["tiny.txt"], ["tiny.txt is no config", "darope compare --data tiny.txt"]),
     "a far-off encoding": (
         [QUICK, "--encodings", "absolute"],
-        ["unknown encoding 'absolute'. Known: nope, rope"],
+        ["unknown encoding 'absolute'. Known: nope, nope-window, rope"],
     ),
     "no config and no data": ([], ["CONFIG", "--data"]),
     "a shard beyond the last": ([*TASK, "--shard", "2/2"], ["--shard 2/2", "0 to N - 1"]),
@@ -428,7 +428,7 @@ def test_a_dry_run_says_what_would_be_refused(tmp_path):
 def test_one_seed_says_so_in_the_terminal(tmp_path):
     text_file(tmp_path)
     rest = ["--data", "own.txt", "--encodings", "nope,rope", *SMALL]
-    assert "With one seed, a verdict is about these trained models alone" in done(
+    assert "With one seed, what is said is about these trained models alone" in done(
         "compare", *rest, "--seeds", "1", cwd=tmp_path
     )
     assert "With one seed" not in done("compare", *rest, "--seeds", "2", cwd=tmp_path)
@@ -455,7 +455,7 @@ def test_an_encoding_that_the_weights_do_not_fit(tmp_path):
             f"--encoding {other} does not fit the weights of mine/runs/parity-darope-s0, trained with darope"
             in sentence
         )
-        assert "(nope, rope, hope, yarn)" in sentence
+        assert "(nope, nope-window, rope, hope, yarn, alibi)" in sentence
     assert "does not fit" in refused("eval", "mine/runs/parity-nope-s0", "--encoding", "darope", cwd=tmp_path)
     done("eval", "mine/runs/parity-darope-s0", "--encoding", "darope:base=50", cwd=tmp_path)
     done("eval", "mine/runs/parity-nope-s0", "--encoding", "yarn:factor=2", cwd=tmp_path)

@@ -140,7 +140,7 @@ def test_one_process_at_a_time(tmp_path):
     second = subprocess.run(command(tmp_path / "run", 2000), capture_output=True, text=True)
     first.kill()
     first.wait()
-    assert second.returncode == 2 and "another process" in second.stderr, second.stderr
+    assert second.returncode == 5 and f"process {first.pid} on " in second.stderr, second.stderr
 
 
 def test_a_run_goes_on_in_the_type_it_began_with(tmp_path):
