@@ -176,6 +176,7 @@ void compare_verb(const CompareSettings& s, const CLI::App& verb) {
   }
   report::Options options;
   options.order = encoding_order();
+  options.settings = settings_beyond_encoding;
   fmt::print("{}\n{}\n", report::terminal_table(report::write_report(out, {out}, options)),
              ComparisonFolder(out).page().string());
   pack(s, out);

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "cli/verbs.h"
+#include "experiments/past.h"
 #include "report/exports.h"
 #include "report/results.h"
 #include "runs/bundle.h"
@@ -40,6 +41,7 @@ void print_report(const ReportSettings& s) {
   const fs::path out = folder_for_report(s, comparisons);
   report::Options options = s.options;
   options.order = encoding_order();
+  options.settings = settings_beyond_encoding;
   const report::Summary summary = report::write_report(out, comparisons, options);
   if (!s.csv.empty()) write_file(s.csv, report::results_csv(summary));
   if (!s.figures.empty()) report::write_figures(s.figures, summary);

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/json.h"
+#include "base/sha256.h"
 #include "data/open.h"
 #include "runs/lines.h"
 
@@ -97,6 +98,24 @@ std::string changes(const std::string& text, const fs::path& file, const RunConf
   RunConfig before;
   read_yaml(list_fields(before), text, file.string());
   return changes(before, config, may_change);
+}
+
+std::string hash_without_encoding(RunConfig config, const std::string& history) {
+  config.model.encoding = config.name = config.dump_dir = "";
+  config.seed = config.model.seed = config.threads = 0;
+  config.device = config.dtype = "auto";  // the type of number stands beside it
+  config.graph = true, config.checkpoint = {}, config.logging = {};
+  return sha256(to_canonical_json(config) + history);
+}
+
+std::string settings_beyond_encoding(const std::string& config, const RunFacts& facts) {
+  RunConfig settings;
+  try {
+    read_yaml(list_fields(settings), config, "");
+  } catch (const Error&) {
+    return facts.config_without_encoding;
+  }
+  return hash_without_encoding(settings, facts.history);
 }
 
 void check_same_config(const std::string& text, const fs::path& file, const RunConfig& config,

@@ -14,7 +14,6 @@
 #include "base/json.h"
 #include "base/machine.h"
 #include "base/names.h"
-#include "base/sha256.h"
 #include "base/signals.h"
 #include "data/open.h"
 #include "eval/evaluate.h"
@@ -46,16 +45,6 @@ std::string manifest(const std::string& data_order, const std::string& dtype) {
          "\n";
 }
 
-// Equal for runs that differ in the encoding, the seed, and what may change between two lives of a run.
-std::string hash_without_encoding(RunConfig config) {
-  const std::string past = RunFolder(config.dump_dir).read_history();
-  config.model.encoding = config.name = config.dump_dir = "";
-  config.seed = config.model.seed = config.threads = 0;
-  config.device = config.dtype = "auto";  // the type of number stands beside it
-  config.graph = true, config.checkpoint = {}, config.logging = {};
-  return sha256(to_canonical_json(config) + past);
-}
-
 void write_scores(Decoder& model, const Dataset& data, const fs::path& file) {
   std::string lines;
   evaluate(model, data, evaluations_of(data), [&](const Score& s) { lines += to_line(s); });
@@ -85,7 +74,7 @@ RunFacts facts_of(const RunConfig& config, const Dataset& data, Decoder& model, 
           .parameters = model.plan().parameters(),
           .seconds = report.seconds,
           .tokens_per_second = double(report.tokens) / report.seconds,
-          .config_without_encoding = hash_without_encoding(config),
+          .config_without_encoding = hash_without_encoding(config, RunFolder(config.dump_dir).read_history()),
           .commit = DAROPE_COMMIT,
           .machine = device_name(model.device()),
           .torch = TORCH_VERSION,

@@ -218,8 +218,8 @@ const Run* Gathered::find(const std::string& dataset, const std::string& encodin
 
 std::string without_options(const std::string& encoding) { return encoding.substr(0, encoding.find(':')); }
 
-Gathered gather(const std::vector<std::filesystem::path>& comparisons,
-                const std::vector<std::string>& order) {
+Gathered gather(const std::vector<std::filesystem::path>& comparisons, const std::vector<std::string>& order,
+                const SettingsOf& settings) {
   Gathered all;
   all.sources = comparisons;
   for (const std::filesystem::path& each : comparisons)
@@ -231,6 +231,8 @@ Gathered gather(const std::vector<std::filesystem::path>& comparisons,
   if (all.runs.empty())
     throw Error(fmt::format("{}: no finished run to report on",
                             comparisons.empty() ? "no folder" : comparisons.front().string()));
+  if (settings)
+    for (Run& run : all.runs) run.config_without_encoding = settings(run.config, run);
   name_encodings(all);
   all.datasets = distinct(all.runs, &Run::dataset);
   all.encodings = distinct(all.runs, &Run::encoding);

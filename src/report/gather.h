@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -37,6 +38,9 @@ struct Gathered {
   const Run* find(const std::string& dataset, const std::string& encoding, int64_t seed) const;
 };
 
+// What must be equal between runs, from a run's config and facts.
+using SettingsOf = std::function<std::string(const std::string& config, const RunFacts& facts)>;
+
 std::string without_options(const std::string& encoding);  // "rope" of rope:base=10000
 
 // Reads `<folder>/runs/*` and bundles; copies of one run count once. An Error that says which runs and what:
@@ -45,8 +49,9 @@ std::string without_options(const std::string& encoding);  // "rope" of rope:bas
 // read. Datasets are joined by what an encoding is called without options, so that each may have its own best
 // options: unless a dataset holds several of that name, which keep theirs. A name that means the same
 // everywhere is shown with its options. Encodings stand in the given order of names; a variant (rope:base=1,
-// rope-10k) follows the name it begins with, and those that none fits come last.
+// rope-10k) follows the name it begins with, and those that none fits come last. Without `settings`, configs
+// are told apart by the hash that each run recorded.
 Gathered gather(const std::vector<std::filesystem::path>& comparisons,
-                const std::vector<std::string>& order = {});
+                const std::vector<std::string>& order = {}, const SettingsOf& settings = {});
 
 }  // namespace darope::report

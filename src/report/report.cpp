@@ -21,7 +21,7 @@ std::string dumped(const nlohmann::ordered_json& json) {
 Summary write_report(const std::filesystem::path& out, const std::vector<std::filesystem::path>& comparisons,
                      const Options& options) {
   const ComparisonFolder folder(out);
-  const Gathered all = gather(comparisons, options.order);
+  const Gathered all = gather(comparisons, options.order, options.settings);
   const Lock lock(folder.report_lock(), fmt::format("writing the report in {}", out.string()));
   Summary summary = summarise(all, options);
   const std::string results = dumped(results_json(summary, all)), page = render_page(summary, all);

@@ -13,6 +13,7 @@ struct Options {
   std::optional<double> margin = {};  // a smaller difference does not matter; without it, by the metric
   bool paper_family = false;          // the paper's test over its four baselines instead of all that were run
   std::vector<std::string> order = {};  // of encodings, as gather() takes it
+  SettingsOf settings = {};             // likewise
 };
 
 struct Proportion {
