@@ -1,0 +1,66 @@
+"""The audit's short form: two published bundles and random tables with clusters, gaps and unsteady
+encodings."""
+
+import json
+
+import audit
+import comparison
+import numpy as np
+import pytest
+
+RESULTS = audit.ROOT / "docs" / "results"
+
+
+def agrees(comparisons, at_least):
+    found = audit.Audit(comparisons).run()
+    assert found.compared > at_least
+    assert found.disagreements == []
+
+
+@pytest.mark.parametrize("bundle", ["jsb/runs.tar.zst", "bonn/runs.tar.zst", "tasks/left-out/runs.tar.zst"])
+def test_published_bundles(bundle):
+    agrees([RESULTS / bundle], 200)
+
+
+def test_the_four_datasets_together():
+    agrees([RESULTS / name / "runs.tar.zst" for name in ("jsb", "maestro", "genome", "bonn")], 1000)
+
+
+def random_table(folder, rng, missing=0.0, unsteady=1.0):
+    """Losses of two datasets: examples in clusters of unequal size, seeds and runs that vary."""
+    for dataset in ("one", "two"):
+        seeds, examples = rng.integers(2, 6), rng.integers(20, 60)
+        cluster = np.sort(np.concatenate([np.arange(12), rng.integers(0, 12, examples - 12)]))
+        hard, seed_part = rng.normal(0, 0.1, examples), rng.normal(0, 0.02, seeds)
+        for e, encoding in enumerate(("nope", "rope-10k", "hope", "darope")):
+            easy = rng.normal(0, 0.02, 12)[cluster]
+            for seed in range(seeds):
+                if e > 0 and seed > 0 and rng.random() < missing:
+                    continue
+                run = rng.normal(0, 0.01 * (unsteady if e == 0 else 1))
+                values = 2 + hard + easy + seed_part[seed] + run + rng.normal(0, 0.02, examples)
+                path = folder / "runs" / f"{dataset}-{encoding}-s{seed}"
+                comparison.write_run(path, dataset, encoding, seed, (), best_constant=None)
+                lines = (
+                    {"metric": "nll", "x": 1, "example": i, "cluster": int(c), "value": v, "tokens": 9}
+                    for i, (c, v) in enumerate(zip(cluster, values))
+                )
+                (path / "results.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+@pytest.mark.parametrize("missing", [0, 0.3])
+@pytest.mark.parametrize("unsteady", [1, 20])
+@pytest.mark.parametrize("seed", range(3))
+def test_random_tables(tmp_path, seed, unsteady, missing):
+    random_table(tmp_path, np.random.default_rng([seed, unsteady]), missing, unsteady)
+    agrees([tmp_path], 150)
+
+
+def test_a_wrong_number_is_found(tmp_path):
+    random_table(tmp_path, np.random.default_rng(9))
+    found = audit.Audit([tmp_path])
+    pair = found.results["overall"][0]["pairs"][0]
+    pair["standard_error"] *= 1.001
+    pair["critical"] *= 1.3
+    wrong = " ".join(found.run().disagreements)
+    assert "standard error" in wrong and "critical" in wrong and "interval" in wrong
