@@ -78,6 +78,10 @@ class Published:
         half = stats.t.ppf(0.975, len(runs) - 1) * spread / math.sqrt(len(runs))
         return mean, mean - half, mean + half
 
+    def not_learned(self):
+        """Datasets that the intervals over all leave out."""
+        return next(o for o in self.results["overall"] if o["x"] == self.x)["not_learned"]
+
     def is_loss(self):
         return not self.results["datasets"][0]["higher_better"]
 
@@ -154,6 +158,10 @@ def judge(claim):
             mean, low, high = published.level(dataset, metric, encoding)
             verdicts.append(rule(low, high, number, margin))
             words.append(f"{encoding}: {span(mean, low, high, loss, sign='')}")
+    if dataset is None and (missing := published.not_learned()):
+        words.append(f"without {', '.join(missing)}, not learned by the rule")
+    if "caveat" in claim:
+        return UNDECIDED, [*words, claim["caveat"]]
     return all_of(verdicts), words
 
 

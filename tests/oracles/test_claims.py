@@ -1,4 +1,4 @@
-"""docs/claims.md is what the published results say, and everything it names is there."""
+"""docs/claims.md and the pages of results say what the published results do, and all they name is there."""
 
 import csv
 import io
@@ -16,8 +16,9 @@ from shared_data import shared
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BINARY = pathlib.Path(os.environ.get("DAROPE_BINARY", ROOT / "build" / "darope"))
-sys.path.insert(0, str(ROOT / "docs"))
+sys.path[:0] = [str(ROOT / "docs"), str(ROOT / "docs" / "results")]
 import claims  # noqa: E402
+import quote  # noqa: E402
 
 GROUPS = yaml.safe_load((ROOT / "docs" / "claims.yaml").read_text())
 CLAIMS = [claim for group in GROUPS for claim in group.get("claims", [])]
@@ -25,6 +26,14 @@ CLAIMS = [claim for group in GROUPS for claim in group.get("claims", [])]
 
 def test_the_page_is_what_the_results_say():
     assert (ROOT / "docs" / "claims.md").read_text() == claims.page(GROUPS)
+
+
+def test_what_the_pages_of_results_quote_is_what_their_results_say():
+    pages = list((ROOT / "docs" / "results").glob("*/README.md"))
+    assert len(pages) > 5
+    for page in pages:
+        assert "<!-- quoted: " in page.read_text()
+        assert quote.quoted(page) == page.read_text(), f"{page}: docs/results/render writes it again"
 
 
 def test_every_file_a_claim_names_is_there():
