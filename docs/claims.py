@@ -204,8 +204,11 @@ def page(groups):
             verdict, line = row(claim)
             found.append(verdict)
             sections.append(line)
-    counts = ", ".join(f"{found.count(v)} {v}" for v in (HOLDS, DOES_NOT, UNDECIDED, NOT_RUN))
-    return INTRO.format(counts=f"Of {len(found)} claims: {counts}.") + "\n".join(sections) + "\n"
+    counts = (
+        f"Of {len(found)} claims, {found.count(HOLDS)} hold, {found.count(DOES_NOT)} do not, "
+        f"{found.count(UNDECIDED)} are undecided and {found.count(NOT_RUN)} not yet run."
+    )
+    return INTRO.format(counts=counts) + "\n".join(sections) + "\n"
 
 
 def main(check):
