@@ -2,6 +2,9 @@
 encodings."""
 
 import json
+import shutil
+import subprocess
+import sys
 
 import audit
 import comparison
@@ -64,3 +67,31 @@ def test_a_wrong_number_is_found(tmp_path):
     pair["critical"] *= 1.3
     wrong = " ".join(found.run().disagreements)
     assert "standard error" in wrong and "critical" in wrong and "interval" in wrong
+
+
+def without_clusters(run):
+    lines = [json.loads(line) for line in (run / "results.jsonl").read_text().splitlines()]
+    for line in lines:
+        del line["cluster"]
+    (run / "results.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+def test_a_bundle_of_the_first_version_learns_its_clusters(tmp_path):
+    random_table(tmp_path / "new", np.random.default_rng(4))
+    for run in (tmp_path / "new" / "runs").glob("two-*"):
+        shutil.rmtree(run)
+    shutil.copytree(tmp_path / "new", tmp_path / "old")
+    for run in (tmp_path / "old" / "runs").iterdir():
+        without_clusters(run)
+    bundle, told = tmp_path / "old.tar.zst", tmp_path / "told.tar.zst"
+    pack = [audit.BINARY, "report", tmp_path / "old", "--bundle", bundle]
+    subprocess.run(pack, check=True, capture_output=True)
+    command = [sys.executable, RESULTS / "clusters.py", bundle, tmp_path / "new/runs/one-hope-s0", told]
+    subprocess.run(command, check=True)
+    assert audit.Audit([told]).results["overall"] == audit.Audit([tmp_path / "new"]).results["overall"]
+    assert audit.Audit([bundle]).results["overall"] != audit.Audit([told]).results["overall"]
+
+    random_table(tmp_path / "other", np.random.default_rng(5))
+    command[-2] = tmp_path / "other/runs/one-hope-s0"
+    refused = subprocess.run(command, capture_output=True, text=True)
+    assert refused.returncode != 0 and "was not tested on the examples of the run" in refused.stderr
