@@ -1,5 +1,6 @@
-"""The rule of docs/statistics.md once more, written from that page with numpy and scipy. Its random numbers
-are its own, so critical values agree up to what draws allow, and everything else to the last digits.
+"""The rule of docs/statistics.md once more, in numpy and scipy. It shares no code with the program, but its
+constants and the share of error for encodings that stand apart are the program's. Its random numbers are its
+own, so critical values agree up to what draws allow, and everything else to the last digits.
 """
 
 import itertools
