@@ -30,8 +30,8 @@ published here support. `docs/claims.py` makes this page from [claims.yaml](clai
 - A verdict below 100 % of the paper's budget is one at that share. It says nothing of longer training.
 - Differences are simultaneous 95 % intervals over seeds and examples ([statistics.md](statistics.md)),
   positive where the first is the better one: losses in nats, accuracies in points of the scale from the best
-  constant answer (0) to perfect (100). *Better* holds where the interval lies above 0; where it lies inside
-  the margin (.002 nats, 1 point) the two are tied, and it does not.
+  constant answer (0) to perfect (100). *Better* holds where the interval lies above 0, and does not
+  where it leaves no advantage beyond the margin (.002 nats, 1 point).
 - Levels are Student's 95 % intervals over seeds. A level holds where the interval lies within the margin of
   the paper's number, and does not where it lies wholly beyond that; how far the paper's own mean may be off,
   its text does not say.

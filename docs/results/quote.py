@@ -13,6 +13,7 @@ import textwrap
 RESULTS = pathlib.Path(__file__).resolve().parent
 PAPER = {  # the losses that its text gives
     "jsb": {"darope": 0.4547, "hope": 0.4567, "nope": 1.1634},
+    "jsb24": {"darope": 0.4547, "hope": 0.4567},
     "maestro": {"darope": 1.4180, "hope": 1.4289, "nope": 1.5075},
 }
 NAMES = {"jsb": "JSB Chorales", "maestro": "MAESTRO", "genome": "genome", "bonn": "Bonn EEG"}
