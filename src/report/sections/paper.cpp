@@ -14,7 +14,7 @@ namespace {
 std::optional<double> number_of(const std::string& dataset, const std::string& encoding) {
   for (const Json& row : paper().at("numbers"))
     if (row.at("dataset") == dataset && row.at("encoding") == without_options(encoding))
-      return row.at("nll").get<double>();
+      return row.at("number").get<double>();
   return std::nullopt;
 }
 
