@@ -1,6 +1,6 @@
 """`darope train`, killed with SIGKILL at random moments and started again until it is through, ends as if
-nobody had killed it:
-the checkpoint's files byte for byte, and its logs but for times, speeds and memory."""
+nobody had killed it: the checkpoint's files byte for byte, and its logs but for times, speeds and memory.
+"""
 
 import json
 import random

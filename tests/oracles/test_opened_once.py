@@ -1,5 +1,6 @@
 """A run opens each file of its dataset once, as the system counts it."""
 
+import base64
 import collections
 import ctypes
 import json
@@ -58,17 +59,29 @@ def a_file(folder):
     return f"data.path={folder / 'own.txt'}", ["own.txt"]
 
 
-def chorales(folder):
-    piece = [[60, 55, 50, 45], [62, 57, 52, 47]] * 16
-    source = folder.parent / "a.json"
-    source.write_text(json.dumps({"train": [piece] * 8, "valid": [piece], "test": [piece] * 2}))
+def prepared(folder, *words):
     folder.rmdir()
-    prepare = [DAROPE, "data", "prepare", "jsb", source, "--out", folder]
+    prepare = [DAROPE, "data", "prepare", *map(str, words), "--out", folder]
     subprocess.run(prepare, check=True, capture_output=True, timeout=300)
     return f"data.root_dir={folder}", [file.name for file in folder.iterdir()]
 
 
-@pytest.mark.parametrize("make", [a_file, chorales])
+def chorales(folder):
+    piece = [[60, 55, 50, 45], [62, 57, 52, 47]] * 16
+    source = folder.parent / "a.json"
+    source.write_text(json.dumps({"train": [piece] * 8, "valid": [piece], "test": [piece] * 2}))
+    return prepared(folder, "jsb", source)
+
+
+def text_by_ranks(folder):
+    """Its rank file belongs to the dataset: here every byte by itself."""
+    ranks, source = folder.parent / "own.tiktoken", folder.parent / "own.jsonl"
+    ranks.write_text("".join(f"{base64.b64encode(bytes([i])).decode()} {i}\n" for i in range(256)))
+    source.write_text("".join(json.dumps({"text": f"document {i} " * 20}) + "\n" for i in range(100)))
+    return prepared(folder, "text", source, "--tokenizer", ranks, "--held-out", 0.2)
+
+
+@pytest.mark.parametrize("make", [a_file, chorales, text_by_ranks])
 def test_a_dataset_is_opened_once(tmp_path, make):
     folder = tmp_path / "data"
     folder.mkdir()

@@ -99,9 +99,9 @@ def test_all_performances(tokenizer, tmp_path):
 
 def draw_file(rng, groups=60, beats=12, orderly=False):
     """Notes that overlap, repeat, stack to chords and leave the piano, tempos that change, pedals between.
-    Orderly: no note without
-    length and no two tempos at one time, whose order the files that MidiTok writes of its chunks do not
-    keep."""
+    Orderly: no note without length and no two tempos at one time, whose order the files that MidiTok writes
+    of its chunks do not keep.
+    """
     events, division = [], rng.choice([24, 96, 120, 220, 384, 480, 960])
     for _ in range(rng.randrange(1, groups)):
         start, pitch = rng.randrange(0, beats * division), rng.randrange(15, 115)

@@ -1,6 +1,6 @@
 """`darope train --resume` and `--allow-config-change`: where a run begins, and what may be different when it
-goes on; and the keys
-that a run's logs have."""
+goes on; and the keys that a run's logs have.
+"""
 
 import json
 import math
