@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
 
+#include <cmath>
 #include <vector>
 
 // The fused norm against the definition in float64, with gradients, on every device that is there.
@@ -54,7 +55,9 @@ std::vector<Tensor> outcome(const Inputs& in, const Case& c, at::ScalarType type
 
 double distance(const Tensor& a, const Tensor& b) { return (a - b).abs().max().item<double>(); }
 
-// Values may lie twice as far from float64 as the library's own at the same precision, and a rounding more.
+// Values may lie twice as far from float64 as the library's own at the same precision, and a rounding more;
+// and where the compiler makes no lanes of a loop, as when lines are counted, a row's terms are added one by
+// one, which errs as the root of their number.
 void check(const Case& c, at::Device device) {
   SCOPED_TRACE(testing::Message() << device << " " << c.type << " " << c.rows << "x" << c.width
                                   << (c.added ? " added" : "") << (c.sum_used ? " sum used" : ""));
@@ -67,9 +70,11 @@ void check(const Case& c, at::Device device) {
              ours = outcome(in, c, c.type, fused);
   const char* const names[] = {"norm", "sum", "gradient of x", "gradient of the weight", "gradient of delta"};
   const double unit = c.type == at::kDouble ? 1e-15 : c.type == at::kFloat ? 6e-8 : 4e-3;
+  const double roundings = 4 + std::sqrt(double(c.width)) / 4;
   for (size_t i = 0; i < exact.size(); ++i) {
     const double size = exact[i].abs().max().item<double>();
-    EXPECT_LE(distance(ours[i], exact[i]), 2 * distance(library[i], exact[i]) + 4 * unit * size) << names[i];
+    EXPECT_LE(distance(ours[i], exact[i]), 2 * distance(library[i], exact[i]) + roundings * unit * size)
+        << names[i];
   }
 }
 
