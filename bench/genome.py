@@ -4,20 +4,21 @@ prints the ratios.
     bench/genome.py FILE.fa [--rounds 5]
 
 Windows of 6100 bases are made into 1000 tokens each, as for a model. Both sides use one core and hold the
-bases in memory; reading the
-bytes means the system's read calls on a file that is in its cache. Times are the processor's; the fastest of
-the rounds counts.
+bases in memory; reading the bytes means the system's read calls on a file that is in its cache. Times are the
+processor's; the fastest of the rounds counts.
 """
 
 import argparse
 import itertools
-import os
 import pathlib
-import subprocess
+import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-PROBE = pathlib.Path(os.environ.get("DAROPE_BUILD", ROOT / "build")) / "signal_probe"
+sys.path.insert(0, str(ROOT / "tests" / "oracles"))
+
+from programs import probe  # noqa: E402
+
 IDS = {"".join(word): 6 + i for i, word in enumerate(itertools.product("ATCG", repeat=6))} | {
     b: 4102 + i for i, b in enumerate("ATCGN")
 }
@@ -53,13 +54,8 @@ def main():
     arguments = parser.parse_args()
     bases = "".join(line for line in arguments.file.read_text().splitlines() if not line.startswith(">"))
 
-    def measure():
-        return subprocess.run(
-            [PROBE, "measure", arguments.file], check=True, capture_output=True, text=True
-        ).stdout
-
-    rows = [[float(x) for x in measure().split()] for _ in range(arguments.rounds)]
-    read, parse, fast, count, total = map(min, zip(*rows))
+    rounds = [probe("signal_probe", "measure", arguments.file).split() for _ in range(arguments.rounds)]
+    read, parse, fast, count, total = (min(map(float, each)) for each in zip(*rounds))
     slow, same_count, same_total = min(python_loop(bases) for _ in range(arguments.rounds))
     assert (count, total) == (same_count, same_total), "the two make different tokens"
     print(f"{len(bases):,} bases, {int(count):,} tokens")

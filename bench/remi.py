@@ -1,30 +1,26 @@
 """Times REMI tokens of MIDI files against MidiTok's, in one run on the same files, and prints the ratio.
 
-    bench/remi.py FOLDER [--files 60]      every .mid and .midi below FOLDER, or that many of them, evenly
-    chosen
+    bench/remi.py FOLDER [--files 60]      every .mid and .midi below FOLDER, or that many, evenly chosen
 
 Both read each file from the disk and end with its ids, on one core; seconds are the processor's, which a busy
-machine changes little.
-Three rounds in turn, the fastest of each counts.
+machine changes little. Three rounds in turn, the fastest of each counts.
 """
 
 import argparse
-import os
 import pathlib
-import subprocess
+import sys
 import time
 
-import miditok
 import symusic
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-PROBE = pathlib.Path(os.environ.get("DAROPE_BUILD", ROOT / "build")) / "midi_probe"
+sys.path.insert(0, str(ROOT / "tests" / "oracles"))
+
+from music import make_tokenizer, midi_files, probe  # noqa: E402
 
 
 def ours(files):
-    tokens, seconds = subprocess.run(
-        [PROBE, "measure", *files], check=True, capture_output=True, text=True
-    ).stdout.split()
+    tokens, seconds = probe("measure", *files).split()
     return int(tokens), float(seconds)
 
 
@@ -39,20 +35,9 @@ def main():
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--files", type=int, default=60)
     arguments = parser.parse_args()
-    every = sorted(f for f in arguments.folder.rglob("*") if f.suffix.lower() in (".mid", ".midi"))
+    every = midi_files(arguments.folder)
     files = every[:: max(1, len(every) // arguments.files)]
-    tokenizer = miditok.REMI(
-        miditok.TokenizerConfig(
-            pitch_range=(21, 109),
-            beat_res={(0, 4): 8, (4, 12): 4},
-            num_velocities=32,
-            use_chords=True,
-            use_tempos=True,
-            num_tempos=32,
-            tempo_range=(40, 250),
-            special_tokens=["PAD", "BOS", "EOS", "MASK"],
-        )
-    )
+    tokenizer = make_tokenizer()
     ours(files), theirs(tokenizer, files[:1])  # the disk's cache and the libraries, once
     rounds = [(ours(files), theirs(tokenizer, files)) for _ in range(3)]
     (count, fast), (same, slow) = (min(side, key=lambda pair: pair[1]) for side in zip(*rounds))

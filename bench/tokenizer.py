@@ -31,7 +31,7 @@ def main():
     parser.add_argument("text", type=pathlib.Path, nargs="+")
     parser.add_argument("--rounds", type=int, default=3)
     arguments = parser.parse_args()
-    name = probe("name", arguments.ranks).decode().strip()
+    name = probe("name", arguments.ranks).strip()
     encoding = original(name, arguments.ranks)
     print(f"{name:<36} {'MB':>8} {'tokens':>12} {'tiktoken':>12} {'darope':>12} {'ratio':>7}")
     with tempfile.TemporaryDirectory() as folder:

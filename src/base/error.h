@@ -11,6 +11,7 @@ enum ExitCode : int {
   kUsage = 2,        // bad arguments, config or input
   kCheckFailed = 3,  // a verification said no
   kNonFinite = 4,    // training stopped on a non-finite value
+  kBusy = 5,         // another process is at work there
   kPreempted = 75,   // saved on request, resumable
   kInterrupted = 130,
 };

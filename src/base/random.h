@@ -73,7 +73,7 @@ class Random {
   std::array<uint32_t, 2> key_{};
   uint64_t index_, next_ = 0;
   std::array<uint32_t, 4> block_{};
-  int used_ = 4;
+  size_t used_ = 4;
 };
 
 }  // namespace darope

@@ -11,10 +11,12 @@ std::string Sha256::hex() {
   return out;
 }
 
-std::string sha256(std::string_view text) {
+std::string sha256(std::span<const std::byte> bytes) {
   Sha256 hash;
-  hash.add(std::as_bytes(std::span(text)));
+  hash.add(bytes);
   return hash.hex();
 }
+
+std::string sha256(std::string_view text) { return sha256(std::as_bytes(std::span(text))); }
 
 }  // namespace darope

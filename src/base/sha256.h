@@ -21,6 +21,7 @@ class Sha256 {
   SHA256_CTX state_;
 };
 
+std::string sha256(std::span<const std::byte> bytes);
 std::string sha256(std::string_view text);
 
 }  // namespace darope

@@ -74,8 +74,7 @@ std::string record(std::string_view event) {
 
 std::string file_version(double wall_time) { return real(1, wall_time) + bytes(3, "brain.Event:2"); }
 
-std::string scalars(double wall_time, int64_t step,
-                    const std::vector<std::pair<std::string, double>>& values) {
+std::string scalars(double wall_time, int64_t step, const Scalars& values) {
   std::string summary;
   for (const auto& [tag, value] : values) summary += bytes(1, bytes(1, tag) + real32(2, float(value)));
   return real(1, wall_time) + integer(2, uint64_t(step)) + bytes(5, summary);
@@ -130,9 +129,7 @@ EventFile::EventFile(const std::filesystem::path& folder, std::optional<int64_t>
   if (resumed_from)
     add(events::session_start(now(), *resumed_from + 1));  // readers drop this step and all later ones
 }
-void EventFile::scalars(int64_t step, const std::vector<std::pair<std::string, double>>& values) {
-  add(events::scalars(now(), step, values));
-}
+void EventFile::scalars(int64_t step, const Scalars& values) { add(events::scalars(now(), step, values)); }
 void EventFile::hparams_start(const std::map<std::string, HParam>& hparams, const std::string& group) {
   add(events::hparams_start(now(), hparams, group));
 }

@@ -10,6 +10,7 @@
 
 namespace darope {
 
+using Scalars = std::vector<std::pair<std::string, double>>;
 using HParam = std::variant<double, bool, std::string>;
 enum class SessionStatus { kSuccess = 1, kFailure = 2, kRunning = 3 };
 
@@ -17,8 +18,7 @@ enum class SessionStatus { kSuccess = 1, kFailure = 2, kRunning = 3 };
 // known bytes.
 namespace events {
 std::string file_version(double wall_time);
-std::string scalars(double wall_time, int64_t step,
-                    const std::vector<std::pair<std::string, double>>& values);
+std::string scalars(double wall_time, int64_t step, const Scalars& values);
 std::string session_start(double wall_time, int64_t step);
 std::string hparams_start(double wall_time, const std::map<std::string, HParam>& hparams,
                           const std::string& group);
@@ -32,7 +32,7 @@ uint32_t masked_crc32c(std::string_view bytes);
 class EventFile {
  public:
   explicit EventFile(const std::filesystem::path& folder, std::optional<int64_t> resumed_from = std::nullopt);
-  void scalars(int64_t step, const std::vector<std::pair<std::string, double>>& values);
+  void scalars(int64_t step, const Scalars& values);
   // Runs of one group (the seeds of one encoding) are averaged by TensorBoard's HParams page.
   void hparams_start(const std::map<std::string, HParam>& hparams, const std::string& group);
   void hparams_end(SessionStatus status);

@@ -8,6 +8,8 @@
 
 namespace darope {
 
+class MappedFile;
+
 // Training streams never end and test sets never move; neither can be taken for the other.
 
 // Batch number i is a pure function of i, so the state of a training run's data is its step.
@@ -54,8 +56,8 @@ struct Dataset {
   std::shared_ptr<const TrainStream> train;
   std::vector<TestLength> tests = {};
   std::shared_ptr<const TestSet> validation =
-      nullptr;               // for choosing a checkpoint; null where the data keeps none apart
-  std::string file = {};     // where one file holds all of it
+      nullptr;  // for choosing a checkpoint; null where the data keeps none apart
+  std::shared_ptr<const MappedFile> file = nullptr;  // where one holds all of it
   int64_t free_running = 0;  // so many examples of each test are also answered without help
 };
 

@@ -73,7 +73,7 @@ std::string data_hash(const Dataset& data, int64_t batches) {
   for (const TestLength& test : data.tests)
     for (int64_t first = 0; first < test.set->size(); first += kTestsAtOnce)
       add(hash, test.set->read(first, std::min(kTestsAtOnce, test.set->size() - first)));
-  const std::string file = data.file.empty() ? "" : sha256_of_file(data.file);
+  const std::string file = data.file ? sha256(data.file->bytes()) : "";
   hash.add(std::as_bytes(std::span(file)));
   return hash.hex();
 }

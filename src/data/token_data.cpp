@@ -108,7 +108,7 @@ Dataset open_token_file(const DataConfig& config, uint64_t seed) {
       .vocabulary = source->vocabulary(),
       .measure = Measure::nll,
       .train = std::make_shared<TokenStream>(source, test_begin, config.batch_size, config.seq_len, seed),
-      .file = config.path};
+      .file = source->file()};
   for (const int64_t multiple : {1, 2, 8}) {
     const int64_t length = multiple * config.seq_len,
                   count = std::min(config.test_examples, (test_tokens - 1) / length);

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "report/judging.h"
+#include "report/paper.h"
 
 namespace darope::report {
 namespace {
@@ -93,9 +94,14 @@ std::set<std::string> families_of(const Datasets& datasets) {
   return families;
 }
 
-// The language classes of the paper's suite, which it also takes together.
-bool is_chomsky(const Dataset& d) {
-  return d.family == "regular" || d.family == "context-free" || d.family == "context-sensitive";
+// Families that the paper also takes together, or all but some.
+Datasets in_group(const Datasets& datasets, const Json& group) {
+  const auto listed = [&](const char* key, const Dataset& d) {
+    return group.contains(key) && std::ranges::count(group.at(key), Json(d.family)) > 0;
+  };
+  return kept(datasets, [&](const Dataset& d) {
+    return group.contains("of") ? listed("of", d) : !listed("without", d);
+  });
 }
 
 }  // namespace
@@ -129,12 +135,14 @@ std::vector<Aggregate> aggregates(const Summary& summary) {
     });
     if (datasets.empty()) continue;
     result.push_back(aggregate(summary, x, "all", datasets));
-    const Datasets others = kept(datasets, [](const Dataset& d) { return d.family != "retrieval"; });
-    if (!others.empty() && others.size() < datasets.size())
-      result.push_back(aggregate(summary, x, "without retrieval", others));
-    const Datasets chomsky = kept(datasets, is_chomsky);
-    if (families_of(chomsky).size() > 1 && chomsky.size() < others.size())
-      result.push_back(aggregate(summary, x, "Chomsky", chomsky));
+    size_t wider = datasets.size();  // a group that holds as much says nothing new
+    for (const Json& group : paper().at("groups")) {
+      const Datasets members = in_group(datasets, group);
+      const size_t least = group.contains("of") ? 2 : 1;  // one family of several has its own mean
+      if (families_of(members).size() < least || members.size() >= wider) continue;
+      result.push_back(aggregate(summary, x, group.at("over"), members));
+      wider = members.size();
+    }
     for (const std::string& family : families_of(datasets))
       result.push_back(aggregate(summary, x, family,
                                  kept(datasets, [&](const Dataset& d) { return d.family == family; })));
@@ -164,12 +172,13 @@ std::vector<Ranking> rankings(const Summary& summary) {
 }
 
 std::vector<Gap> recall_gaps(const Summary& summary) {
-  const auto named = [&](const char* name) {
+  const auto named = [&](const char* key) {
+    const std::string name = paper().at("control").at(key);
     const auto found = std::find_if(summary.datasets.begin(), summary.datasets.end(),
                                     [&](const Dataset& d) { return d.name == name; });
     return found == summary.datasets.end() ? nullptr : &*found;
   };
-  const Dataset *twice = named("dup_key_recall"), *once = named("assoc_recall");
+  const Dataset *twice = named("hard"), *once = named("easy");
   std::vector<Gap> gaps;
   if (!twice || !once) return gaps;
   for (const AtLength& at : twice->lengths)

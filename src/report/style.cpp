@@ -6,16 +6,10 @@
 #include <iterator>
 #include <string_view>
 
+#include "report/paper.h"
+
 namespace darope::report {
 namespace {
-
-struct Known {
-  std::string_view name;
-  Style style;
-};
-constexpr Known kKnown[] = {{"darope", {0, 0}}, {"rope", {1, 1}}, {"rope-10k", {1, 1}},
-                            {"hope", {2, 2}},   {"pope", {3, 3}}, {"rope-500k", {4, 4}},
-                            {"cope", {5, 5}},   {"nope", {6, 6}}, {"yarn", {7, 7}}};
 
 // In the order of the script's point styles, around (0, 0).
 constexpr const char* kMarkers[kMarkerKinds] = {
@@ -42,8 +36,8 @@ Style style_of(const std::string& encoding) {
   const size_t end = encoding.find(':');
   const std::string_view name = std::string_view(encoding).substr(0, end);
   Style style{hash(name) % kColours, hash(name) / kColours % kMarkerKinds};
-  for (const Known& known : kKnown)
-    if (known.name == name) style = known.style;
+  if (const auto known = paper().at("colours").find(name); known != paper().at("colours").end())
+    style.colour = style.marker = known->get<size_t>();
   if (end != std::string::npos)  // options keep the colour and change the marker
     style.marker =
         (style.marker + 1 + hash(std::string_view(encoding).substr(end)) % (kMarkerKinds - 1)) % kMarkerKinds;

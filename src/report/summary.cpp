@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <set>
 
 #include "base/error.h"
 #include "base/names.h"
+#include "report/paper.h"
 
 namespace darope::report {
 namespace {
@@ -27,36 +27,30 @@ std::string find_reference(const Gathered& all, const std::string& asked) {
 
 std::string choose_reference(const Gathered& all, const std::string& asked) {
   if (!asked.empty()) return find_reference(all, asked);
-  const auto plain = std::find(all.encodings.begin(), all.encodings.end(), "darope");
+  const std::string usual = paper().at("reference");
+  const auto plain = std::ranges::find(all.encodings, usual);
   if (plain != all.encodings.end()) return *plain;
-  const auto variant = std::find_if(all.encodings.begin(), all.encodings.end(),
-                                    [](const std::string& e) { return without_options(e) == "darope"; });
+  const auto variant =
+      std::ranges::find_if(all.encodings, [&](const std::string& e) { return is_variant(e, usual); });
   return variant == all.encodings.end() ? all.encodings.front() : *variant;
 }
 
-bool is_rope_10k(const std::string& encoding) {
-  if (without_options(encoding) == "rope-10k") return true;
-  const size_t base = encoding.find("base=");
-  return without_options(encoding) == "rope" && base != std::string::npos &&
-         std::strtod(encoding.c_str() + base + 5, nullptr) == 10'000;
-}
-
-// The paper tests against RoPE at base 10,000, NoPE, HoPE and PoPE.
+// Those of the paper's own test, each by any of the names it has.
 std::vector<std::string> paper_baselines(const std::vector<std::string>& encodings) {
-  std::vector<std::string> chosen;
-  std::string missing;
-  const auto choose = [&](const char* what, const auto& matches) {
-    const auto found = std::find_if(encodings.begin(), encodings.end(), matches);
-    if (found != encodings.end())
-      chosen.push_back(*found);
+  std::vector<std::string> chosen, missing;
+  for (const Json& baseline : paper().at("baselines")) {
+    const auto names = baseline.get<std::vector<std::string>>();
+    const auto found = std::ranges::find_if(encodings, [&](const std::string& encoding) {
+      return std::ranges::any_of(names, [&](const std::string& name) { return is_variant(encoding, name); });
+    });
+    if (found == encodings.end())
+      missing.push_back(names.front());
     else
-      missing += (missing.empty() ? "" : ", ") + std::string(what);
-  };
-  choose("rope:base=10000", is_rope_10k);
-  for (const char* name : {"nope", "hope", "pope"})
-    choose(name, [&](const std::string& e) { return without_options(e) == name; });
+      chosen.push_back(*found);
+  }
   if (!missing.empty())
-    throw Error("the paper's family of four baselines is not complete here: no run of " + missing);
+    throw Error(fmt::format("the paper's family of {} baselines is not complete here: no run of {}",
+                            paper().at("baselines").size(), fmt::join(missing, ", ")));
   return chosen;
 }
 

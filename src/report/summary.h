@@ -8,8 +8,8 @@
 namespace darope::report {
 
 struct Options {
-  std::string reference;  // with options or, where that is clear, without; "": darope where it was run, else
-                          // the first encoding
+  std::string reference;  // with options or, where that is clear, without; "": the paper's own where it was
+                          // run, else the first encoding
   std::optional<double> margin = {};  // a smaller difference does not matter; without it, by the metric
   bool paper_family = false;          // the paper's test over its four baselines instead of all that were run
   std::vector<std::string> order = {};  // of encodings, as gather() takes it
@@ -101,7 +101,7 @@ struct Overall {
 // A mean over datasets of chance-normalised accuracy, with the chance the paper prints and with the true one.
 struct Aggregate {
   double x = 0;
-  std::string over;  // "all", "without retrieval", "Chomsky" (the three language classes) or a family
+  std::string over;  // "all", a group of families (paper.json) or a family
   std::vector<std::string> datasets;
   struct Row {
     std::string encoding;
@@ -117,12 +117,11 @@ struct Ranking {
   std::vector<stats::MeanRank> ranks;  // one per encoding
 };
 
-// How much worse recall gets when the key has an older value: the control for "retrieval" scores that never
-// look a key up.
+// How much worse a task gets with a distraction that a model may ignore (paper.json: control).
 struct Gap {
   double x = 0;
   std::string encoding;
-  double gap = 0;  // dup_key_recall - assoc_recall
+  double gap = 0;
   std::optional<double> seed_sd;
 };
 

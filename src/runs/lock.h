@@ -8,8 +8,6 @@
 
 namespace darope {
 
-inline constexpr ExitCode kBusy{5};  // another process is at work there
-
 // While it lives, whoever else takes the same lock is refused with an Error that names this process, its host
 // and since when it has been at work. Works between processes and, where the file system passes locks on,
 // between machines. A lock left by a process that is gone is taken over; one left on another machine cannot

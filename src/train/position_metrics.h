@@ -3,11 +3,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/tensorboard.h"
 #include "model/decoder.h"
 
 namespace darope {
-
-using Scalars = std::vector<std::pair<std::string, double>>;
 
 // What an encoding has learned about position, layer by layer: alpha over the heads (how strongly the
 // coordinate follows the positional prior), and how the coordinates of these tokens [B, T] lie in [0, L]:

@@ -5,7 +5,6 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <malloc.h>
 
@@ -14,16 +13,14 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "base/progress.h"
 #include "base/random.h"
 #include "base/signals.h"
-#include "base/tensorboard.h"
 #include "model/hugging_face.h"
 #include "runs/checkpoint_dir.h"
-#include "runs/metrics.h"
 #include "train/device.h"
 #include "train/optimizer.h"
 #include "train/position_metrics.h"
+#include "train/train_log.h"
 
 namespace darope {
 namespace {
@@ -45,20 +42,6 @@ double flops_per_token(const Decoder& model, int64_t length) {
   return 6 * double(model.plan().parameters() - c.vocab_size * c.dim) +
          7 * double(c.n_layers * c.dim * length);
 }
-
-std::string now_in_utc() {
-  return fmt::format("{:%FT%TZ}",
-                     fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
-}
-
-// What a run writes while it trains: numbers for programs, a line for people, curves for TensorBoard.
-struct Logs {
-  MetricsLog metrics, validations;
-  EventFile events;
-  AppendFile text;
-  Progress progress;
-  void sync() { metrics.sync(), validations.sync(); }
-};
 
 // The buffers of batches of one shape, filled anew for each of them, and the work that reads them: a step is
 // grad_acc_steps - 1 times `micro`, and `last_micro`.
@@ -94,17 +77,16 @@ class Trainer {
   void save(int64_t step);
   void save_best(int64_t step);
   void write_model(CheckpointFiles& files);
-  Logs open_logs();
-  void validate(int64_t step, Logs& logs);
+  void validate(int64_t step, TrainLog& log);
   void load_batch(int64_t index);
   bool accumulates() const { return config_.grad_acc_steps > 1; }
   void accumulate();
   void accumulate_and_step();
   bool step(int64_t step);
   void seed_dropout(int64_t batch_index);
-  void log(int64_t step, Logs& logs);
+  void report(int64_t step, TrainLog& log);
   TrainReport stop_at_nonfinite();
-  [[noreturn]] void stop_on_signal(int64_t step, Logs& logs);
+  [[noreturn]] void stop_on_signal(int64_t step, TrainLog& log);
   double seconds() const {
     return earlier_seconds_ + std::chrono::duration<double>(Clock::now() - start_).count();
   }
@@ -186,7 +168,7 @@ void Trainer::save_best(int64_t step) {
   retain_checkpoints(root, 1);
 }
 
-void Trainer::validate(int64_t step, Logs& logs) {
+void Trainer::validate(int64_t step, TrainLog& log) {
   validation_due_ = true;
   double loss = 0;
   try {
@@ -196,9 +178,7 @@ void Trainer::validate(int64_t step, Logs& logs) {
     return;  // the loop deals with the signal, and a resumed run validates first
   }
   validation_due_ = false;
-  logs.validations.write({{"global_step", step}, {"loss/validation", loss}, {"created_at", now_in_utc()}});
-  logs.events.scalars(step, {{"loss/validation", loss}});
-  logs.text.append(fmt::format("{}  step: {}  validation: {:.4f}\n", now_in_utc(), step, loss));
+  log.validation(step, loss);
   if (!(loss < best_loss_)) return;
   best_loss_ = loss;
   save_best(step);
@@ -272,7 +252,7 @@ bool Trainer::step(int64_t step) {
   return true;
 }
 
-void Trainer::log(int64_t step, Logs& logs) {
+void Trainer::report(int64_t step, TrainLog& log) {
   const Clock::time_point now = Clock::now();
   const double steps = double(step - last_logged_),
                elapsed = std::chrono::duration<double>(now - last_log_).count(),
@@ -290,31 +270,11 @@ void Trainer::log(int64_t step, Logs& logs) {
                   {"memory/max_reserved_gib", memory}};
   for (const auto& each : position_metrics(model_, lane_->batch.tokens.narrow(0, 0, 1)))
     scalars.push_back(each);
-  nlohmann::ordered_json line{{"global_step", step}, {"acc_step", 0}};
-  for (const auto& [key, value] : scalars) line[key] = value;
-  line["optim/total_tokens"] = tokens_;
-  line["created_at"] = now_in_utc();
-  logs.metrics.write(line);
-  logs.events.scalars(step, scalars);
-  const std::string words_of_it =
-      fmt::format("loss: {:.4f}  grad: {:.1e}  wps: {:.3g}  lr: {:.1e}", loss, norm, words, rate);
-  logs.text.append(fmt::format("{}  step: {}  {}\n", now_in_utc(), step, words_of_it));
-  logs.progress.show(step, words_of_it);
+  log.step(step, scalars, tokens_,
+           fmt::format("loss: {:.4f}  grad: {:.1e}  wps: {:.3g}  lr: {:.1e}", loss, norm, words, rate));
   last_log_ = Clock::now();  // what the lines cost is no step's time
   last_logged_ = step, last_tokens_ = tokens_;
   data_seconds_ = 0;
-}
-
-// A run that was killed before its first checkpoint has written lines too, and begins again.
-Logs Trainer::open_logs() {
-  const bool begun = std::filesystem::exists(folder_.metrics());
-  const std::optional<int64_t> cut_to = begun ? std::optional(first_step_) : std::nullopt;
-  make_directories(folder_.tensorboard());
-  const std::optional<int64_t> validated =
-      begun ? std::optional(validation_due_ ? first_step_ - 1 : first_step_) : std::nullopt;
-  return {MetricsLog(folder_.metrics(), cut_to), MetricsLog(folder_.validations(), validated),
-          EventFile(folder_.tensorboard(), cut_to), AppendFile(folder_.log()),
-          Progress("step", config_.steps, first_step_)};
 }
 
 TrainReport Trainer::stop_at_nonfinite() {
@@ -327,21 +287,19 @@ TrainReport Trainer::stop_at_nonfinite() {
   return {true, good, tokens(good), seconds()};
 }
 
-void Trainer::stop_on_signal(int64_t step, Logs& logs) {
-  logs.text.append(fmt::format("{}  stopped at step {} on a signal\n", now_in_utc(), step));
+void Trainer::stop_on_signal(int64_t step, TrainLog& log) {
+  log.say(fmt::format("stopped at step {} on a signal", step));
   throw Error(fmt::format("stopped at step {} and saved; the same command goes on from there", step),
               ExitCode(exit_code_of(stop_signal())));
 }
 
 TrainReport Trainer::run() {
   if (hooks_.on_begin) hooks_.on_begin(first_step_);
-  Logs logs = open_logs();
-  logs.text.append(fmt::format("{}  {} at step {} of {}\n", now_in_utc(), first_step_ ? "resumed" : "begun",
-                               first_step_, config_.steps));
+  TrainLog log(folder_, config_.steps, first_step_, validation_due_);
   start_ = last_log_ = Clock::now();
   last_logged_ = first_step_, last_tokens_ = tokens_;
-  if (validation_due_ && hooks_.validate) validate(first_step_, logs);
-  if (validation_due_ && stop_signal()) stop_on_signal(first_step_, logs);
+  if (validation_due_ && hooks_.validate) validate(first_step_, log);
+  if (validation_due_ && stop_signal()) stop_on_signal(first_step_, log);
   for (int64_t done = first_step_; done < config_.steps;) {
     const bool taken = step(done);
     done += taken;
@@ -353,37 +311,18 @@ TrainReport Trainer::run() {
                        (done % config_.validation.every == 0 || last);
     if (!(write_log || dump || stop || check)) continue;
     if (optimizer_.stopped().item<float>() != 0) return stop_at_nonfinite();
-    if (write_log) log(done, logs);
-    if (check) validate(done, logs);
+    if (write_log) report(done, log);
+    if (check) validate(done, log);
     if ((dump || last || stop || stop_signal()) && done != saved_) {
-      logs.sync();  // no checkpoint outlives the lines that led to it
+      log.sync();  // no checkpoint outlives the lines that led to it
       save(done);
     }
-    if (stop_signal() && (!last || validation_due_)) stop_on_signal(done, logs);
+    if (stop_signal() && (!last || validation_due_)) stop_on_signal(done, log);
   }
   return {false, config_.steps, tokens_, seconds()};
 }
 
 }  // namespace
-
-void TrainConfig::check() const {
-  const auto at_least = [](const char* key, int64_t value, int64_t least) {
-    if (value < least) throw Error(fmt::format("{} is {}: it must be at least {}", key, value, least));
-  };
-  at_least("seed", seed, 0);
-  at_least("steps", steps, 1);
-  at_least("grad_acc_steps", grad_acc_steps, 1);
-  const auto at_most = [](const char* key, int64_t value, int64_t most) {
-    if (value > most) throw Error(fmt::format("{} is {}: it may be at most {}", key, value, most));
-  };
-  at_most("steps", steps, 1 << 24);  // Adam counts in float32
-  at_most("grad_acc_steps", grad_acc_steps, 1 << 20);
-  at_least("checkpoint.dump.every", checkpoint.dump.every, 0);
-  at_least("checkpoint.dump.keep", checkpoint.dump.keep, 1);
-  at_least("validation.every", validation.every, 0);
-  at_least("logging.freq", logging.freq, 1);
-  optim.check(steps);
-}
 
 TrainReport train(Decoder& model, const TrainStream& data, const TrainConfig& config, const RunFolder& folder,
                   const TrainHooks& hooks) {

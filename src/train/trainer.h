@@ -15,17 +15,18 @@ struct TrainReport {
   double seconds = 0;             // of training, with those before a resume
 };
 
-// Trains in a run's folder: logs and checkpoints. Goes on from the newest checkpoint there, bit for bit as if
-// it had never stopped. A signal saves and throws; a loss that is
-// not finite saves the last good weights and says so in the report.
 struct TrainHooks {
-  std::function<void(int64_t)> on_begin =
-      {};  // hears the step it goes on from, once all is loaded and before any file changes
+  // Hears the step it goes on from, once all is loaded and before any file changes.
+  std::function<void(int64_t)> on_begin = {};
   std::function<void(int64_t)> on_step = {};  // hears the number of finished steps
-  std::function<double()> validate =
-      {};  // the mean loss on validation data; lowest so far: the weights go to best/
+  // The mean loss on validation data; at the lowest so far the weights go to best/.
+  std::function<double()> validate = {};
   std::filesystem::path begin_from = {};  // a checkpoint to go on from where the folder has none of its own
 };
+
+// Trains in a run's folder: logs and checkpoints. Goes on from the newest checkpoint there, bit for bit as if
+// it had never stopped. A signal saves and throws; a loss that is not finite saves the last good weights and
+// says so in the report.
 TrainReport train(Decoder& model, const TrainStream& data, const TrainConfig& config, const RunFolder& folder,
                   const TrainHooks& hooks = {});
 

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
 
+#include <cmath>
 #include <vector>
 
 // The fused norm against the definition in float64, with gradients, on every device that is there.
@@ -54,6 +55,16 @@ std::vector<Tensor> outcome(const Inputs& in, const Case& c, at::ScalarType type
 
 double distance(const Tensor& a, const Tensor& b) { return (a - b).abs().max().item<double>(); }
 
+// Where lines are counted, the compiler makes no lanes of a loop, and a row's terms are added one by one,
+// which errs as the root of their number.
+double roundings([[maybe_unused]] const Case& c) {
+#ifdef DAROPE_COVERAGE
+  return 4 + std::sqrt(double(c.width)) / 4;
+#else
+  return 4;
+#endif
+}
+
 // Values may lie twice as far from float64 as the library's own at the same precision, and a rounding more.
 void check(const Case& c, at::Device device) {
   SCOPED_TRACE(testing::Message() << device << " " << c.type << " " << c.rows << "x" << c.width
@@ -69,7 +80,8 @@ void check(const Case& c, at::Device device) {
   const double unit = c.type == at::kDouble ? 1e-15 : c.type == at::kFloat ? 6e-8 : 4e-3;
   for (size_t i = 0; i < exact.size(); ++i) {
     const double size = exact[i].abs().max().item<double>();
-    EXPECT_LE(distance(ours[i], exact[i]), 2 * distance(library[i], exact[i]) + 4 * unit * size) << names[i];
+    EXPECT_LE(distance(ours[i], exact[i]), 2 * distance(library[i], exact[i]) + roundings(c) * unit * size)
+        << names[i];
   }
 }
 

@@ -8,6 +8,7 @@
 #include "base/safetensors.h"
 #include "base/tensorboard.h"
 #include "data/text/token_file.h"
+#include "probe.h"
 
 namespace darope {
 namespace {
@@ -74,20 +75,9 @@ void print_config(const std::string& path) {
 
 int main(int argc, char** argv) {
   using namespace darope;
-  const std::vector<std::string> words(argv + 1, argv + argc);
-  try {
-    if (words.size() == 3 && words[0] == "copy-safetensors")
-      copy_safetensors(words[1], words[2]);
-    else if (words.size() == 2 && words[0] == "events")
-      write_events(words[1]);
-    else if (words.size() == 2 && words[0] == "tokens")
-      print_tokens(words[1]);
-    else if (words.size() == 2 && words[0] == "config")
-      print_config(words[1]);
-    else
-      throw Error("format_probe copy-safetensors FROM TO | events FOLDER | tokens FILE | config FILE");
-  } catch (const Error& e) {
-    fmt::print(stderr, "{}\n", e.what());
-    return e.code();
-  }
+  return probe(argc, argv,
+               {{"copy-safetensors FROM TO", [](Words words) { copy_safetensors(words[0], words[1]); }},
+                {"events FOLDER", [](Words words) { write_events(words[0]); }},
+                {"tokens FILE", [](Words words) { print_tokens(words[0]); }},
+                {"config FILE", [](Words words) { print_config(words[0]); }}});
 }

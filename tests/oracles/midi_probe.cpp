@@ -4,8 +4,8 @@
 #include <ctime>
 
 #include "base/files.h"
-#include "data/bad_input.h"
 #include "data/midi/chunks.h"
+#include "probe.h"
 
 namespace darope {
 namespace {
@@ -21,30 +21,30 @@ std::vector<uint16_t> whole(const std::string& name) {
 }
 
 // The count of all tokens and the seconds of the processor from names to tokens.
-void measure(std::span<const std::string> names) {
+void measure(Words names) {
   const std::clock_t start = std::clock();
   size_t tokens = 0;
   for (const std::string& name : names) tokens += whole(name).size();
   fmt::print("{} {}\n", tokens, double(std::clock() - start) / CLOCKS_PER_SEC);
 }
 
-void probe(const std::vector<std::string>& words) {
-  const std::span<const std::string> names = std::span(words).subspan(1);
-  if (words[0] == "vocabulary")
-    for (int64_t id = 0; id < remi::kVocabulary; ++id) fmt::print("{}\n", remi::word(id));
-  else if (words[0] == "whole")  // a line for each file
-    for (const std::string& name : names) fmt::print("{}\n", fmt::join(whole(name), " "));
-  else if (words[0] == "sequences")  // a line for each sequence, an empty one behind each file
-    for (const std::string& name : names.subspan(1)) {
-      for (const auto& sequence : remi::sequences(read_midi(name), std::stod(names[0])))
-        fmt::print("{}\n", fmt::join(sequence, " "));
-      fmt::print("\n");
-    }
-  else if (words[0] == "measure")
-    measure(names);
-  else
-    throw Error(
-        "midi_probe vocabulary | whole FILE... | sequences TOKENS_PER_NOTE FILE... | measure FILE...");
+void print_vocabulary(Words) {
+  for (int64_t id = 0; id < remi::kVocabulary; ++id) fmt::print("{}\n", remi::word(id));
+}
+
+// A line for each file.
+void print_whole(Words names) {
+  for (const std::string& name : names) fmt::print("{}\n", fmt::join(whole(name), " "));
+}
+
+// A line for each sequence, an empty one behind each file.
+void print_sequences(Words words) {
+  const double tokens_per_note = std::stod(words[0]);
+  for (const std::string& name : words.subspan(1)) {
+    for (const auto& sequence : remi::sequences(read_midi(name), tokens_per_note))
+      fmt::print("{}\n", fmt::join(sequence, " "));
+    fmt::print("\n");
+  }
 }
 
 }  // namespace
@@ -52,13 +52,9 @@ void probe(const std::vector<std::string>& words) {
 
 int main(int argc, char** argv) {
   using namespace darope;
-  try {
-    probe(argc > 1 ? std::vector<std::string>(argv + 1, argv + argc) : std::vector<std::string>{""});
-  } catch (const BadInput& e) {
-    fmt::print(stderr, "byte {}: {}\n", e.offset(), e.what());
-    return e.code();
-  } catch (const Error& e) {
-    fmt::print(stderr, "{}\n", e.what());
-    return e.code();
-  }
+  return probe(argc, argv,
+               {{"vocabulary", print_vocabulary},
+                {"whole FILE...", print_whole},
+                {"sequences TOKENS_PER_NOTE FILE...", print_sequences},
+                {"measure FILE...", measure}});
 }

@@ -1,48 +1,43 @@
 """Where the music tests find data and programs, and MidiTok set up as the tokens are defined."""
 
-import os
-import pathlib
+import functools
 import struct
 import subprocess
-import tarfile
 
 import miditok
-import pytest
+import numpy as np
+import programs
+import shared_data
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-BUILD = pathlib.Path(os.environ.get("DAROPE_BUILD", ROOT / "build"))
-SHARED = pathlib.Path(os.environ.get("DAROPE_SHARED", ROOT.parent / "shared"))
+probe = functools.partial(programs.probe, "midi_probe")
 
 
 def darope(*words, code=0):
     """The data verb's standard output; it must end with the exit code given."""
     done = subprocess.run(
-        [BUILD / "darope", "data", *map(str, words)], capture_output=True, text=True, timeout=600
+        [programs.DAROPE, "data", *map(str, words)], capture_output=True, text=True, timeout=600
     )
     assert done.returncode == code, (done.returncode, done.stderr)
     return done.stdout if code == 0 else done.stderr
-
-
-def probe(*words):
-    done = subprocess.run(
-        [BUILD / "midi_probe", *map(str, words)], capture_output=True, text=True, timeout=600
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 def rows(text):
     return [[int(x) for x in line.split()] for line in text.splitlines()]
 
 
+def load(folder, split):
+    """The sequences of a prepared dataset."""
+    values, starts = np.load(folder / f"{split}.npy"), np.load(folder / f"{split}.starts.npy")
+    return [values[a:b].tolist() for a, b in zip(starts, starts[1:])]
+
+
+def midi_files(folder):
+    return sorted(file for file in folder.rglob("*") if file.suffix.lower() in (".mid", ".midi"))
+
+
 def unpack(name, folder):
-    """The .midi files of an archive of ../shared/data/maestro, sorted; skips where it is missing."""
-    archive = SHARED / "data" / "maestro" / name
-    if not archive.exists():
-        pytest.skip(f"no data at {archive}; DAROPE_SHARED names the folder that has it")
-    with tarfile.open(archive) as tar:
-        tar.extractall(folder)
-    return sorted(folder.rglob("*.midi"))
+    """The files of an archive of performances; skips where it is missing."""
+    return midi_files(shared_data.unpack(shared_data.shared("data", "maestro", name), folder))
 
 
 def make_tokenizer():

@@ -5,12 +5,12 @@
 
 #include <ctime>
 
-#include "base/error.h"
 #include "base/files.h"
 #include "base/json.h"
 #include "data/eeg/edf.h"
 #include "data/genome/fasta.h"
 #include "data/genome/sixmers.h"
+#include "probe.h"
 
 namespace darope {
 namespace {
@@ -92,18 +92,8 @@ void measure_sixmers(const std::string& path) {
 
 int main(int argc, char** argv) {
   using namespace darope;
-  const std::vector<std::string> words(argv + 1, argv + argc);
-  try {
-    if (words.size() == 2 && words[0] == "edf")
-      print_edf(words[1]);
-    else if (words.size() == 2 && words[0] == "sixmers")
-      print_sixmers(words[1]);
-    else if (words.size() == 2 && words[0] == "measure")
-      measure_sixmers(words[1]);
-    else
-      throw Error("signal_probe edf FILE | sixmers FILE | measure FILE");
-  } catch (const Error& e) {
-    fmt::print(stderr, "{}\n", e.what());
-    return e.code();
-  }
+  return probe(argc, argv,
+               {{"edf FILE", [](Words words) { print_edf(words[0]); }},
+                {"sixmers FILE", [](Words words) { print_sixmers(words[0]); }},
+                {"measure FILE", [](Words words) { measure_sixmers(words[0]); }}});
 }

@@ -10,7 +10,7 @@ import tarfile
 import pytest
 import zstandard
 from comparison import write_comparison
-from probe import BUILD
+from programs import BUILD
 
 
 def report(*words):

@@ -2,24 +2,16 @@
 
 import hashlib
 import json
-import os
-import pathlib
-import subprocess
 
 import numpy as np
 import pyedflib
 import pytest
+from programs import probe
 from shared_data import shared, unpack
-
-PROBE = (
-    pathlib.Path(os.environ.get("DAROPE_BUILD", pathlib.Path(__file__).parents[2] / "build")) / "signal_probe"
-)
 
 
 def ours(path):
-    done = subprocess.run([PROBE, "edf", path], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return json.loads(probe("signal_probe", "edf", path))
 
 
 def theirs(path):

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 import yaml
 import zstandard
-from probe import probe, refusal
+from programs import probe, refusal
 
 DOCUMENTS = ["first", "", "zweites é 漢 \U0001f600 \x00", 'a\nb\\"' * 5000]
 
 
 def tokens(path):
-    vocabulary, starts, ids = probe("tokens", path).split("\n")[:3]
+    vocabulary, starts, ids = probe("format_probe", "tokens", path).split("\n")[:3]
     return int(vocabulary), [int(x) for x in starts.split()], [int(x) for x in ids.split()]
 
 
@@ -44,7 +44,7 @@ def test_npy(tmp_path, dtype, version):
 )
 def test_npy_of_other_things(tmp_path, array):
     np.save(tmp_path / "a.npy", array)
-    assert "a.npy" in refusal("tokens", tmp_path / "a.npy")
+    assert "a.npy" in refusal("format_probe", "tokens", tmp_path / "a.npy")
 
 
 def test_nanogpt_bin(tmp_path):
@@ -82,7 +82,7 @@ def test_jsonl(tmp_path, packing, ascii_only):
 
 def test_printed_config_means_the_same_to_pyyaml(tmp_path):
     (tmp_path / "a.yaml").write_text("")
-    printed = probe("config", tmp_path / "a.yaml")
+    printed = probe("format_probe", "config", tmp_path / "a.yaml")
     expected = {
         "name": 'it\'s: a "test" #1',
         "words": ["yes", "1", "", "é\n", "null", "plain"],
@@ -104,4 +104,4 @@ def test_config_as_pyyaml_writes_it(tmp_path):
     }
     for style in (None, False, True):
         (tmp_path / "a.yaml").write_text(yaml.safe_dump(values, default_flow_style=style))
-        assert yaml.safe_load(probe("config", tmp_path / "a.yaml")) == values
+        assert yaml.safe_load(probe("format_probe", "config", tmp_path / "a.yaml")) == values

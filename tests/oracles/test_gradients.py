@@ -9,7 +9,7 @@ import subprocess
 import pytest
 import torch
 import torch.nn.functional as F
-from probe import BUILD
+from programs import BUILD
 from safetensors.torch import load_file
 
 HEADS, WIDTH, HEAD, LAYERS, LENGTH = 3, 24, 8, 2, 16

@@ -1,19 +1,16 @@
 """`darope train`, killed with SIGKILL at random moments and started again until it is through, ends as if
-nobody had killed it:
-the checkpoint's files byte for byte, and its logs but for times, speeds and memory."""
+nobody had killed it: the checkpoint's files byte for byte, and its logs but for times, speeds and memory.
+"""
 
 import json
-import os
-import pathlib
 import random
 import signal
 import subprocess
 import time
 
 import pytest
+from programs import DAROPE, ROOT
 
-ROOT = pathlib.Path(__file__).parents[2]
-BINARY = os.environ.get("DAROPE_BINARY", str(ROOT / "build" / "darope"))
 SETTINGS = [
     "grad_acc_steps=2",
     "checkpoint.dump.every=4",
@@ -27,7 +24,7 @@ SETTINGS = [
 
 def command(folder, steps=60, more=()):
     return [
-        BINARY,
+        DAROPE,
         "train",
         ROOT / "configs/quick/train.yaml",
         f"dump_dir={folder}",
@@ -68,7 +65,7 @@ def chorales(folder):
         json.dumps({split: [piece() for _ in range(8)] for split in ("train", "valid", "test")})
     )
     subprocess.run(
-        [BINARY, "data", "prepare", "jsb", folder / "a.json", "--out", folder / "set"],
+        [DAROPE, "data", "prepare", "jsb", folder / "a.json", "--out", folder / "set"],
         check=True,
         capture_output=True,
     )

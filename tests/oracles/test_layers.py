@@ -1,9 +1,12 @@
 """Who includes whom, as docs/architecture.md draws it."""
 
-import pathlib
+import json
 import re
+import subprocess
 
-SOURCE = pathlib.Path(__file__).parents[2] / "src"
+from programs import DAROPE, ROOT
+
+SOURCE = ROOT / "src"
 MAY_INCLUDE = {
     "base": set(),
     "kernels": set(),
@@ -75,3 +78,32 @@ def test_torch_stays_where_it_belongs():
         if re.search(r"#include <(ATen|torch|c10)/", path.read_text())
     ]
     assert not wrong, wrong
+
+
+def printed(*words):
+    return subprocess.run([DAROPE, *words], capture_output=True, text=True, check=True, timeout=60).stdout
+
+
+def code_of(path):
+    """Without comments, and without the program's own name, which is an encoding's."""
+    return re.sub(r"//.*|darope (?=train|data)", "", path.read_text())
+
+
+def test_reports_and_statistics_name_nothing_that_can_be_added():
+    """Encodings, tasks, families, kinds of data and metrics come out of the runs and of paper.json."""
+    tasks = [json.loads(line) for line in printed("tasks", "--json").splitlines()]
+    names = {row["name"] for row in [*json.loads(printed("encodings", "--json")), *tasks]}
+    names |= {task["family"] for task in tasks}
+    for folder in ("data/prepared", "eval"):
+        for path in sources(folder):
+            names |= set(re.findall(r'\.name = "([\w-]+)"', path.read_text()))
+    names -= {"text", "positional", "answers"}  # words that pages have anyhow
+    assert {"darope", "parity", "regular", "jsb", "nll", "free_running"} <= names
+    found = [
+        f"{path.relative_to(SOURCE)}: {literal}"
+        for folder in ("report", "stats")
+        for path in sources(folder)
+        for literal in re.findall(r'"((?:[^"\\\n]|\\.)*)"', code_of(path))
+        if names & set(re.findall(r"[\w-]+", literal))
+    ]
+    assert not found, found

@@ -11,7 +11,7 @@ import subprocess
 
 import pytest
 from comparison import ACCURACY, DATASETS, LOSSES, write_comparison, write_losses
-from probe import BUILD
+from programs import BUILD
 from selenium import webdriver
 from selenium.webdriver.common.by import By
 

@@ -1,19 +1,16 @@
 """`darope train --resume` and `--allow-config-change`: where a run begins, and what may be different when it
-goes on; and the keys
-that a run's logs have."""
+goes on; and the keys that a run's logs have.
+"""
 
 import json
 import math
-import os
-import pathlib
 import shutil
 import subprocess
 
 import pytest
 import yaml
+from programs import DAROPE, ROOT
 
-ROOT = pathlib.Path(__file__).parents[2]
-BINARY = os.environ.get("DAROPE_BINARY", str(ROOT / "build" / "darope"))
 SETTINGS = [
     "checkpoint.dump.every=4",
     "checkpoint.dump.keep=8",
@@ -31,7 +28,7 @@ def train(folder, *more, steps=8):
         each for each in more if each.startswith("--")
     ]
     return subprocess.run(
-        [BINARY, "train", ROOT / "configs/quick/train.yaml", f"dump_dir={folder}", f"steps={steps}", *words],
+        [DAROPE, "train", ROOT / "configs/quick/train.yaml", f"dump_dir={folder}", f"steps={steps}", *words],
         capture_output=True,
         text=True,
     )
@@ -136,7 +133,7 @@ def test_a_run_remembers_what_changed_and_is_not_compared_with_one_that_did_not(
     runs = {name: tmp_path / "runs" / name for name in ("rope", "darope")}
     for name, folder in runs.items():
         assert train(folder, f"model.encoding={name}", "optim.lr=0.002").returncode == 0
-    report = [BINARY, "report", tmp_path, "--out", tmp_path / "report"]
+    report = [DAROPE, "report", tmp_path, "--out", tmp_path / "report"]
     assert subprocess.run(report, capture_output=True).returncode == 0
     for name, folder in runs.items():
         more = ["optim.lr=0.001", "--allow-config-change=optim.lr"] if name == "darope" else []
@@ -177,7 +174,7 @@ def test_settings_that_may_always_change_do_not_hinder_a_comparison(tmp_path):
     ):
         assert train(tmp_path / "runs" / name, f"model.encoding={name}", *settings).returncode == 0
     done = subprocess.run(
-        [BINARY, "report", tmp_path, "--out", tmp_path / "report"], capture_output=True, text=True
+        [DAROPE, "report", tmp_path, "--out", tmp_path / "report"], capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
 
@@ -267,7 +264,7 @@ def test_the_whole_test_part_of_the_data_counts(tmp_path):
     for more in ([], ["optim.lr=0.001", "--allow-config-change=optim.lr"]):
         again = train(folder, *settings, *more)
         assert again.returncode == 2 and "data are not what they were" in again.stderr, again.stderr
-    scored = subprocess.run([BINARY, "eval", folder], capture_output=True, text=True)
+    scored = subprocess.run([DAROPE, "eval", folder], capture_output=True, text=True)
     assert scored.returncode == 0 and "WARNING: the data are not what they were" in scored.stderr, (
         scored.stderr
     )
@@ -277,7 +274,7 @@ def test_a_comparison_notices_changed_data(tmp_path):
     text = tmp_path / "text.txt"
     text.write_bytes(bytes(1 + i * i % 251 for i in range(20000)))
     compare = [
-        BINARY,
+        DAROPE,
         "compare",
         "--data",
         text,

@@ -1,16 +1,13 @@
 """One owner of the run folder: nobody else knows a file's name, and every file is as its schema says."""
 
 import json
-import os
-import pathlib
 import re
 import subprocess
 
 import jsonschema
 import pytest
+from programs import DAROPE, ROOT
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = os.environ.get("DAROPE_BINARY", ROOT / "build" / "darope")
 SCHEMA = json.loads((ROOT / "docs" / "run-folder.schema.json").read_text())
 NAMES = (
     "config.yaml base_config.yaml run.json results.jsonl results-best.jsonl metrics.jsonl metrics.eval.jsonl "
@@ -41,7 +38,7 @@ def test_nobody_else_knows_a_file_name():
 
 def darope(*arguments, cwd, code=0):
     result = subprocess.run(
-        [PROGRAM, *map(str, arguments)], capture_output=True, text=True, cwd=cwd, timeout=300
+        [DAROPE, *map(str, arguments)], capture_output=True, text=True, cwd=cwd, timeout=300
     )
     assert result.returncode == code, (result.returncode, result.stderr)
     return result

@@ -7,7 +7,7 @@ import struct
 import numpy as np
 import pytest
 import safetensors
-from probe import probe, refusal
+from programs import probe, refusal
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
@@ -56,20 +56,20 @@ def everything():
 
 def test_same_bytes_as_the_reference_writer(tmp_path):
     save_file(everything(), tmp_path / "theirs", metadata={"format": "pt"})
-    probe("copy-safetensors", tmp_path / "theirs", tmp_path / "ours")
+    probe("format_probe", "copy-safetensors", tmp_path / "theirs", tmp_path / "ours")
     assert (tmp_path / "ours").read_bytes() == (tmp_path / "theirs").read_bytes()
 
 
 @pytest.mark.parametrize("padding", range(8))
 def test_same_padding(tmp_path, padding):
     save_file({"x" * (padding + 1): np.ones(3, np.uint8)}, tmp_path / "theirs", metadata={"format": "pt"})
-    probe("copy-safetensors", tmp_path / "theirs", tmp_path / "ours")
+    probe("format_probe", "copy-safetensors", tmp_path / "theirs", tmp_path / "ours")
     assert (tmp_path / "ours").read_bytes() == (tmp_path / "theirs").read_bytes()
 
 
 def test_no_tensors(tmp_path):
     save_file({}, tmp_path / "theirs", metadata={"format": "pt"})
-    probe("copy-safetensors", tmp_path / "theirs", tmp_path / "ours")
+    probe("format_probe", "copy-safetensors", tmp_path / "theirs", tmp_path / "ours")
     assert (tmp_path / "ours").read_bytes() == (tmp_path / "theirs").read_bytes()
 
 
@@ -98,14 +98,14 @@ def test_the_small_floats_in_the_reference_order(tmp_path):
         for i, (name, size) in enumerate(sizes.items())
     }
     (tmp_path / "theirs").write_bytes(bytes(safetensors.serialize(specs, {"format": "pt"})))
-    probe("copy-safetensors", tmp_path / "theirs", tmp_path / "ours")
+    probe("format_probe", "copy-safetensors", tmp_path / "theirs", tmp_path / "ours")
     assert (tmp_path / "ours").read_bytes() == (tmp_path / "theirs").read_bytes()
 
 
 def test_the_reference_reads_ours(tmp_path):
     tensors = everything()
     save_file(tensors, tmp_path / "theirs")
-    probe("copy-safetensors", tmp_path / "theirs", tmp_path / "ours")
+    probe("format_probe", "copy-safetensors", tmp_path / "theirs", tmp_path / "ours")
     ours = load_file(tmp_path / "ours")
     assert ours.keys() == tensors.keys()
     for name, tensor in tensors.items():
@@ -145,5 +145,5 @@ def test_both_refuse(tmp_path, name, content):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(SafetensorError):
         load_file(tmp_path / name)
-    assert name in refusal("copy-safetensors", tmp_path / name, tmp_path / "out")
+    assert name in refusal("format_probe", "copy-safetensors", tmp_path / name, tmp_path / "out")
     assert not (tmp_path / "out").exists()

@@ -8,17 +8,15 @@ record lengths, and noise inside.
 import csv
 import hashlib
 import json
-import os
 import pathlib
 import subprocess
 
 import numpy as np
 import pyedflib
 import pytest
+from programs import DAROPE
 from shared_data import shared, unpack
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-BINARY = pathlib.Path(os.environ.get("DAROPE_BINARY", ROOT / "build" / "darope"))
 SPLITS = ("train", "validation", "test")
 SIGNALS = [
     ("EEG Fpz-Cz", 3000),
@@ -33,7 +31,7 @@ SIGNALS = [
 
 def prepare(kind, source, out, *options):
     done = subprocess.run(
-        [BINARY, "data", "prepare", kind, source, "--out", out, *map(str, options)],
+        [DAROPE, "data", "prepare", kind, source, "--out", out, *map(str, options)],
         capture_output=True,
         text=True,
     )
@@ -108,7 +106,7 @@ def test_own_edf_files(tmp_path):
     ]
     assert manifest["facts"]["samples_per_second"] == 160
     wrong = subprocess.run(
-        [BINARY, "data", "prepare", "edf", source, "--channel", "Cz", "--out", tmp_path / "none"],
+        [DAROPE, "data", "prepare", "edf", source, "--channel", "Cz", "--out", tmp_path / "none"],
         capture_output=True,
         text=True,
     )
@@ -254,11 +252,11 @@ def test_inspect_and_audit(tmp_path, table):
     write_cassette(tmp_path / "in", table[1:9], np.random.default_rng(3))
     prepare("sleep-edf", tmp_path / "in", tmp_path / "out")
     shown = subprocess.run(
-        [BINARY, "data", "inspect", tmp_path / "out"], capture_output=True, text=True, check=True
+        [DAROPE, "data", "inspect", tmp_path / "out"], capture_output=True, text=True, check=True
     ).stdout
     assert len([line for line in shown.splitlines() if any(0x2800 < ord(c) < 0x2900 for c in line)]) == 16
     done = subprocess.run(
-        [BINARY, "data", "audit", tmp_path / "out", "--json"], capture_output=True, text=True, check=True
+        [DAROPE, "data", "audit", tmp_path / "out", "--json"], capture_output=True, text=True, check=True
     )
     audit = json.loads(done.stdout)
     assert (

@@ -4,17 +4,12 @@ files hold.
 
 import csv
 import itertools
-import os
-import pathlib
 import random
 import re
-import subprocess
 
+from programs import probe
 from shared_data import shared, text_of_xz
 
-PROBE = (
-    pathlib.Path(os.environ.get("DAROPE_BUILD", pathlib.Path(__file__).parents[2] / "build")) / "signal_probe"
-)
 WORDS = {"".join(word): 6 + i for i, word in enumerate(itertools.product("ATCG", repeat=6))}
 SINGLE = {"A": 4102, "T": 4103, "C": 4104, "G": 4105, "N": 4106}
 
@@ -28,9 +23,7 @@ def tokenize(bases):
 
 
 def ours(path):
-    lines = subprocess.run(
-        [PROBE, "sixmers", path], capture_output=True, text=True, check=True
-    ).stdout.splitlines()
+    lines = probe("signal_probe", "sixmers", path).splitlines()
     return [
         (lines[i], int(lines[i + 1]), [int(t) for t in lines[i + 2].split()]) for i in range(0, len(lines), 3)
     ]

@@ -2,26 +2,18 @@
 
 import itertools
 import json
-import os
-import pathlib
-import subprocess
 
 import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.api as sm
 import statsmodels.formula.api as smf
+from programs import probe
 from scipy import stats
-
-PROBE = (
-    pathlib.Path(os.environ.get("DAROPE_BUILD", pathlib.Path(__file__).parents[2] / "build")) / "stats_probe"
-)
 
 
 def ask(**question):
-    done = subprocess.run([PROBE], input=json.dumps(question), capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return json.loads(probe("stats_probe", input=json.dumps(question)))
 
 
 def table(rng, encodings, seeds, clusters, run_sd=0.01, example_sd=0.02, unsteady=1.0):

@@ -8,17 +8,14 @@ p = 1e-4.
 import collections
 import json
 import math
-import os
-import pathlib
 import random
 import statistics
 import subprocess
 
 import pytest
 import tasks
+from programs import DAROPE
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-BINARY = pathlib.Path(os.environ.get("DAROPE_BINARY", ROOT / "build" / "darope"))
 TASKS = {task.name: task for task in tasks.TASKS}
 LENGTHS = [3, 8, 25, 61]  # each a quarter of the samples: short and long, odd and even
 PER_LENGTH = 2500
@@ -26,7 +23,7 @@ Z = statistics.NormalDist().inv_cdf(1 - 1e-4)
 
 
 def darope(*arguments):
-    return subprocess.run([BINARY, *map(str, arguments)], capture_output=True, text=True, timeout=60)
+    return subprocess.run([DAROPE, *map(str, arguments)], capture_output=True, text=True, timeout=60)
 
 
 def draw(task, length, count, seed=1):

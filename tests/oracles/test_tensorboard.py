@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from probe import probe
+from programs import probe
 from tensorboard.backend.event_processing import event_accumulator, event_file_loader
 from tensorboard.plugins.hparams import metadata, plugin_data_pb2
 
@@ -11,7 +11,7 @@ from tensorboard.plugins.hparams import metadata, plugin_data_pb2
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     path = tmp_path_factory.mktemp("run") / "tb"
-    probe("events", path)
+    probe("format_probe", "events", path)
     return path
 
 

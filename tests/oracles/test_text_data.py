@@ -13,9 +13,9 @@ import time
 import numpy as np
 import pytest
 import zstandard
-from tiktoken_oracle import ROOT, original, write_ranks
+from programs import DAROPE, ROOT
+from tiktoken_oracle import original, write_ranks
 
-BINARY = os.environ.get("DAROPE_BINARY", ROOT / "build" / "darope")
 PACKINGS = {
     "": lambda data: data,
     ".gz": gzip.compress,
@@ -26,7 +26,7 @@ WORDS = (ROOT / "docs" / "encodings.md").read_text().split()
 
 
 def darope(*words, code=0):
-    done = subprocess.run([BINARY, *map(str, words)], capture_output=True, text=True)
+    done = subprocess.run([DAROPE, *map(str, words)], capture_output=True, text=True)
     assert done.returncode == code, (done.returncode, done.stderr)
     return done.stdout + done.stderr
 
@@ -152,7 +152,7 @@ def test_a_line_of_a_gigabyte_takes_no_memory(tmp_path):
         for _ in range(1024):
             file.write(b"a" * (1 << 20))
         file.write(b'"}\n' + lines.replace(b"the", b"der"))
-    words = [BINARY, "data", "prepare", "text", tmp_path / "a.jsonl", "--out", tmp_path / "set"]
+    words = [DAROPE, "data", "prepare", "text", tmp_path / "a.jsonl", "--out", tmp_path / "set"]
     child = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     _, status, usage = os.wait4(child.pid, 0)
     assert status == 0 and "a.jsonl:201: the line is longer" in child.stderr.read()
@@ -161,7 +161,7 @@ def test_a_line_of_a_gigabyte_takes_no_memory(tmp_path):
 
 def test_killed_and_begun_again(tmp_path):
     (tmp_path / "a.jsonl").write_bytes(jsonl(documents(20_000)))
-    words = [BINARY, "data", "prepare", "text", tmp_path / "a.jsonl", "--out", tmp_path / "set"]
+    words = [DAROPE, "data", "prepare", "text", tmp_path / "a.jsonl", "--out", tmp_path / "set"]
     child = subprocess.Popen(words, stdout=subprocess.DEVNULL)
     while not (tmp_path / "set.preparing" / "train.npy").exists():
         time.sleep(0.001)

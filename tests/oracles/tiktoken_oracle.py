@@ -2,19 +2,17 @@
 
 import base64
 import collections
+import functools
 import json
 import lzma
-import os
-import pathlib
 import struct
-import subprocess
 
 import numpy as np
+import programs
 import tiktoken
 from tiktoken.load import load_tiktoken_bpe
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROBE = pathlib.Path(os.environ.get("DAROPE_BUILD", ROOT / "build")) / "tokenizer_probe"
+probe = functools.partial(programs.probe, "tokenizer_probe")
 # As tiktoken defines its encodings, which it would load from the network.
 PATTERNS = {
     "cl100k": r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+"
@@ -32,16 +30,12 @@ def original(name, ranks):
     )
 
 
-def probe(*words):
-    return subprocess.run([PROBE, *map(str, words)], capture_output=True, check=True).stdout
-
-
 def ours(name, ranks, documents, folder):
     """A list of ids for each of the documents, which are str or bytes."""
     encoded = [text if isinstance(text, bytes) else text.encode() for text in documents]
     file = folder / "documents"
     file.write_bytes(b"".join(struct.pack("<q", len(text)) + text for text in encoded))
-    flat = np.frombuffer(probe("encode", name, ranks, file), np.int64)
+    flat = np.frombuffer(probe("encode", name, ranks, file, text=False), np.int64)
     out, at = [], 0
     while at < len(flat):
         out.append(flat[at + 1 : at + 1 + flat[at]].tolist())

@@ -2,10 +2,12 @@
 
 import json
 import os
+import pathlib
 import subprocess
 
 import pytest
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = os.environ["DAROPE_BINARY"]
 MODEL = [
     "model.style=nanogpt",
@@ -34,6 +36,12 @@ def comparison(tmp_path_factory):
     data = ["--data", "own.txt", "data.seq_len=16", "data.test_examples=8", "steps=3"]
     darope("compare", *data, *MODEL, "--encodings", "rope,hope", "--seeds", 1, "--out", "mine", cwd=folder)
     return folder
+
+
+def test_the_guide_shows_it():
+    guide = (ROOT / "CONTRIBUTING.md").read_text()
+    assert (ROOT / "tests" / "outside" / "nll_by_position.cpp").read_text() in guide
+    assert "    evaluation_of<class NllByPosition>(),\n" in guide
 
 
 def test_it_is_listed(comparison):

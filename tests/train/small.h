@@ -21,6 +21,14 @@ inline Dataset reversing() {
   return open_dataset(config, 3, 100);
 }
 
+// Batches that double their width.
+inline Dataset growing(int64_t batches) {
+  DataConfig config;
+  config.task = "reverse_string", config.seq_len = 128, config.batch_size = 4, config.test_examples = 4;
+  config.lengths = {"grow", 0.75, 1};
+  return open_dataset(config, 3, batches);
+}
+
 inline TrainConfig twenty_steps() {
   TrainConfig config;
   config.steps = 20, config.logging.freq = 1, config.optim.lr = 3e-3;

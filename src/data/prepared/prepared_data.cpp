@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "data/text/npy.h"
 
 namespace darope {
 namespace {
@@ -16,10 +17,13 @@ TokenSource open_values(const fs::path& folder, const FileFacts& facts, int64_t 
     throw Error(fmt::format("{}: its manifest names a file {}; it should be a .npy file in that folder",
                             folder.string(), facts.name));
   const fs::path path = folder / facts.name;
-  if (const int64_t bytes = size_of_file(path); bytes != facts.bytes)
+  const auto file = std::make_shared<const MappedFile>(path);
+  if (const auto bytes = int64_t(file->bytes().size()); bytes != facts.bytes)
     throw Error(fmt::format("{} has {} bytes; its manifest says {}: prepare the data again", path.string(),
                             bytes, facts.bytes));
-  return open_tokens(path, below);
+  TokenSource source = parse_npy(file, file->bytes(), path.string());
+  source.set_vocabulary(below);
+  return source;
 }
 
 }  // namespace
@@ -84,12 +88,7 @@ Tokens Sequences::read(int64_t index, int64_t first, int64_t count) const {
 std::shared_ptr<const Tokenizer> tokenizer_of(const Manifest& manifest, const fs::path& folder) {
   if (manifest.tokenizer.empty()) return nullptr;
   if (!manifest.ranks) return find_tokenizer(manifest.tokenizer, folder / kRanksFile);
-  const fs::path ranks = folder / kRanksFile;
-  if (manifest.ranks->sha256 != sha256_of_file(ranks))
-    throw Error(
-        fmt::format("{} is not the rank file with which the text was prepared: its sha256 should be {}",
-                    ranks.string(), manifest.ranks->sha256));
-  return find_tokenizer(manifest.tokenizer, ranks);
+  return find_tokenizer(manifest.tokenizer, folder / kRanksFile, manifest.ranks->sha256);
 }
 
 PreparedData::PreparedData(const fs::path& folder)

@@ -71,19 +71,20 @@ std::optional<int64_t> vocabulary_beside(const std::filesystem::path& path) {
   return json["vocab_size"].get<int64_t>();
 }
 
-TokenSource bytes_as_tokens(const std::filesystem::path& path) {
-  auto file = std::make_shared<MappedFile>(path);
+using File = std::shared_ptr<const MappedFile>;
+
+TokenSource bytes_as_tokens(const File& file, const std::string& name) {
   const std::span<const std::byte> bytes = file->bytes();
-  refuse_empty(bytes, path.string());
+  refuse_empty(bytes, name);
   if (const auto zero = std::find(bytes.begin(), bytes.end(), std::byte{0}); zero != bytes.end())
     throw Error(
         fmt::format("{} is no plain text: byte {} is zero, as in pictures, archives and UTF-16; give UTF-8 "
                     "text, or ids as .npy",
-                    path.string(), zero - bytes.begin()));
-  return {path.string(), std::move(file), bytes, 1, false};
+                    name, zero - bytes.begin()));
+  return {name, file, bytes, 1, false};
 }
 
-TokenSource documents_as_tokens(const std::filesystem::path& path) {
+TokenSource documents_as_tokens(const File& file, const std::string& name) {
   auto tokens = std::make_shared<std::vector<uint16_t>>();
   std::vector<int64_t> starts;
   const auto add = [&](std::string_view document) {
@@ -91,20 +92,16 @@ TokenSource documents_as_tokens(const std::filesystem::path& path) {
     for (const char c : document) tokens->push_back(static_cast<unsigned char>(c));
     tokens->push_back(uint16_t(kEndOfDocument));
   };
-  read_jsonl(path, {}, {.document = add});
-  if (starts.empty())
-    throw Error(path.string() + " holds no document: each line should be an object with `text`");
+  parse_jsonl(file->bytes(), name, {}, {.document = add});
+  if (starts.empty()) throw Error(name + " holds no document: each line should be an object with `text`");
   const std::span<const std::byte> bytes = std::as_bytes(std::span(*tokens));
-  TokenSource source(path.string(), std::move(tokens), bytes, 2, false);
+  TokenSource source(name, std::move(tokens), bytes, 2, false);
   source.set_document_starts(std::move(starts));
   return source;
 }
 
-TokenSource ids_as_tokens(const std::filesystem::path& path) {
-  auto file = std::make_shared<MappedFile>(path);
-  const std::span<const std::byte> bytes = file->bytes();
-  return path.extension() == ".npy" ? parse_npy(std::move(file), bytes, path.string())
-                                    : parse_bin(std::move(file), bytes, path.string());
+TokenSource ids_as_tokens(const File& file, const std::string& name) {
+  return (name.ends_with(".npy") ? parse_npy : parse_bin)(file, file->bytes(), name);
 }
 
 }  // namespace
@@ -190,7 +187,9 @@ TokenSource open_tokens(const std::filesystem::path& path, std::optional<int64_t
         name +
         ": the name of a file to learn from ends in .txt, .jsonl, .jsonl.gz, .jsonl.zst, .jsonl.xz, .bin "
         "or .npy");
-  TokenSource source = text ? bytes_as_tokens(path) : ids ? ids_as_tokens(path) : documents_as_tokens(path);
+  const auto file = std::make_shared<const MappedFile>(path);
+  TokenSource source = (text ? bytes_as_tokens : ids ? ids_as_tokens : documents_as_tokens)(file, name);
+  source.set_file(file);
   if (!vocabulary) vocabulary = ids ? vocabulary_beside(path) : kByteVocabulary;
   source.set_vocabulary(vocabulary ? *vocabulary : source.largest_id() + 1);
   return source;

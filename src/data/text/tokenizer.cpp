@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "base/error.h"
 #include "base/files.h"
 #include "base/names.h"
+#include "base/sha256.h"
 #include "data/text/ranks.h"
 #include "data/text/split.h"
 #include "data/text/token_file.h"
@@ -74,12 +76,17 @@ constexpr std::array<Published, 2> kPublished = {
 
 }  // namespace
 
-std::shared_ptr<const Tokenizer> find_tokenizer(std::string_view name, const std::filesystem::path& ranks) {
+std::shared_ptr<const Tokenizer> find_tokenizer(std::string_view name, const std::filesystem::path& ranks,
+                                                std::string_view sha256) {
   if (name == "bytes") return std::make_shared<ByteTokenizer>();
-  for (const Published& each : kPublished)
-    if (each.name == name)
-      return std::make_shared<RankTokenizer>(each.split, Ranks::parse(read_file(ranks), ranks.string()));
-  throw Error(unknown_name("tokenizer", name, {"bytes", "cl100k", "r50k"}));
+  const auto found = std::ranges::find(kPublished, name, &Published::name);
+  if (found == kPublished.end()) throw Error(unknown_name("tokenizer", name, {"bytes", "cl100k", "r50k"}));
+  const std::string text = read_file(ranks);
+  if (!sha256.empty() && darope::sha256(text) != sha256)
+    throw Error(
+        fmt::format("{} is not the rank file with which the text was prepared: its sha256 should be {}",
+                    ranks.string(), sha256));
+  return std::make_shared<RankTokenizer>(found->split, Ranks::parse(text, ranks.string()));
 }
 
 std::string tokenizer_of_ranks(const std::filesystem::path& ranks) {

@@ -22,9 +22,11 @@ class Tokenizer {
 };
 
 // "bytes", or how text is split before bytes are merged by the ranks of a file: "cl100k" or "r50k". As in
-// Lingua, 256 ids follow the ranks, of which the first two are the begin and end of a document.
+// Lingua, 256 ids follow the ranks, of which the first two are the begin and end of a document. `sha256` is
+// of the file that text was prepared with; empty: any will do.
 std::shared_ptr<const Tokenizer> find_tokenizer(std::string_view name,
-                                                const std::filesystem::path& ranks = {});
+                                                const std::filesystem::path& ranks = {},
+                                                std::string_view sha256 = "");
 
 // The name of the tokenizer that a rank file is for, by the name of the file: r50k* and cl100k* must be the
 // published ones, byte for byte; any other is split as cl100k is.

@@ -1,25 +1,20 @@
+#include "report/paper.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
 
-#include "assets.h"
-#include "base/json.h"
 #include "report/sections/sections.h"
 
 namespace darope::report {
 namespace {
 
-const Json& paper() {
-  static const Json facts = parse_json(assets::paper_json, "paper.json");
-  return facts;
-}
-
 // The paper gives one number to all variants of an encoding.
 std::optional<double> number_of(const std::string& dataset, const std::string& encoding) {
   for (const Json& row : paper().at("numbers"))
     if (row.at("dataset") == dataset && row.at("encoding") == without_options(encoding))
-      return row.at("nll").get<double>();
+      return row.at("number").get<double>();
   return std::nullopt;
 }
 
@@ -49,11 +44,9 @@ std::string numbers_table(const Summary& summary) {
     head += heading_cell(title);
   return fmt::format(
              "<p class='fine'>From the paper: {}. They hold for its models and budgets, which are those of "
-             "configs/paper. "
-             "The paper tuned hyperparameters with RoPE-10k and then gave DaRoPE a small sweep of its own; "
-             "here none was "
-             "re-tuned for any encoding.</p>",
-             escape(paper().at("numbers_source").get<std::string>())) +
+             "configs/paper. {}</p>",
+             escape(paper().at("numbers_source").get<std::string>()),
+             escape(paper().at("tuning").get<std::string>())) +
          table(head, rows);
 }
 
@@ -89,15 +82,14 @@ std::string accounts_table(const Summary& summary) {
                rows);
 }
 
-// The paper's suite is told by its size: whoever runs a few tasks does not repeat it.
-constexpr size_t kTasksOfThePaper = 15;
-
 }  // namespace
 
 std::string paper_section(const Summary& summary, const Gathered&) {
   const auto whole = std::find_if(summary.aggregates.begin(), summary.aggregates.end(),
                                   [](const Aggregate& a) { return a.over == "all"; });
-  const bool suite = whole != summary.aggregates.end() && whole->datasets.size() >= kTasksOfThePaper;
+  // The paper's suite is told by its size: whoever runs a few tasks does not repeat it.
+  const bool suite =
+      whole != summary.aggregates.end() && whole->datasets.size() >= paper().at("suite").get<size_t>();
   return numbers_table(summary) + (suite ? accounts_table(summary) : "");
 }
 

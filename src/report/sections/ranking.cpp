@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "report/paper.h"
 #include "report/sections/sections.h"
 #include "report/words.h"
 
@@ -54,9 +55,11 @@ std::string gap_table(const Summary& summary, double x) {
                           number_cell(with_spread(gap.gap, gap.seed_sd, true), gap.gap));
     }
   if (rows.empty()) return "";
-  return "<h3>Control: dup_key_recall minus assoc_recall</h3><p class='fine'>A model that finds the latest "
-         "value of a key loses little "
-         "when an older one stands before it. Points of accuracy ± spread over seeds.</p>" +
+  const Json& control = paper().at("control");
+  return fmt::format(
+             "<h3>Control: {} minus {}</h3><p class='fine'>{} Points of accuracy ± spread over seeds.</p>",
+             control.at("hard").get<std::string>(), control.at("easy").get<std::string>(),
+             control.at("says").get<std::string>()) +
          table(heading_cell("encoding") + heading_cell("gap"), rows);
 }
 

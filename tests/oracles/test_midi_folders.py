@@ -1,0 +1,136 @@
+"""Folders of MIDI files, sound and broken, as datasets."""
+
+import json
+import random
+
+import numpy as np
+import pytest
+from music import darope, load, midi_bytes, probe, rows
+
+
+def piece(seed, notes=400):
+    rng = random.Random(seed)
+    events = []
+    for i in range(notes):
+        pitch = rng.randrange(21, 109)
+        events += [(i * 120, bytes([0x90, pitch, 80])), (i * 120 + 100, bytes([0x80, pitch, 0]))]
+    return midi_bytes(events)
+
+
+@pytest.fixture
+def pieces(tmp_path):
+    folder = tmp_path / "mine"
+    (folder / "deep").mkdir(parents=True)
+    for i in range(40):
+        (folder / ("deep" if i % 2 else ".") / f"{i:02}.{'MID' if i % 3 else 'midi'}").write_bytes(piece(i))
+    return folder
+
+
+def test_own_files(pieces, tmp_path):
+    darope("prepare", "midi", pieces, "--out", tmp_path / "set", "--seed", 5)
+    manifest = json.loads((tmp_path / "set" / "manifest.json").read_text())
+    splits = manifest["splits"]
+    assert [len(splits[s]["items"]) for s in ("train", "validation", "test")] == [36, 2, 2]
+    names = [item[0] for s in splits.values() for item in s["items"]]
+    assert sorted(names) == sorted(str(f.relative_to(pieces)) for f in pieces.rglob("*.*"))
+    mean = manifest["facts"]["tokens_per_note"]
+    assert mean == pytest.approx(
+        np.mean([len(r) for r in rows(probe("whole", *(pieces / n for n in names)))]) / 400
+    )
+    for split, facts in splits.items():
+        expected = [
+            s for s in rows(probe("sequences", mean, *(pieces / item[0] for item in facts["items"]))) if s
+        ]
+        assert load(tmp_path / "set", split) == expected
+    again = tmp_path / "again"
+    darope("prepare", "midi", pieces, "--out", again, "--seed", 6)
+    assert (
+        json.loads((again / "manifest.json").read_text())["splits"]["test"]["items"]
+        != splits["test"]["items"]
+    )
+
+
+def test_events_are_shown_in_words(pieces, tmp_path):
+    darope("prepare", "midi", pieces, "--out", tmp_path / "set")
+    words = probe("vocabulary").split()
+    shown = darope("inspect", tmp_path / "set", "--split", "train", "--index", 2).split("\n", 1)[1]
+    assert shown.split() == [words[id] for id in load(tmp_path / "set", "train")[2]]
+
+
+def broken():
+    """Files that are not sound: name, bytes, a word of the reason, the byte it is found at."""
+    good = piece(99)
+    head, body = good[:14], good[22:]
+
+    def track(body, length=None):
+        return head + b"MTrk" + (len(body) if length is None else length).to_bytes(4, "big") + body
+
+    yield "empty", b"", "empty", 0
+    yield "magic", b"RIFF" + good[4:], "MThd", 0
+    yield "header_cut", good[:10], "reaches beyond", 8
+    yield "header_short", good[:4] + b"\0\0\0\5" + good[8:], "6 are needed", 8
+    yield "header_huge", good[:4] + b"\xff\xff\xff\xff" + good[8:], "reaches beyond", 8
+    yield "format_2", good[:9] + b"\2" + good[10:], "format 2", 8
+    yield "division_0", good[:12] + b"\0\0" + good[14:], "division is 0", 12
+    yield "smpte", good[:12] + b"\xe7\x28" + good[14:], "SMPTE", 12
+    yield "no_track", head, "before track 1", 14
+    yield "tracks_missing", good[:10] + b"\0\2" + good[12:], "before track 2", len(good)
+    yield "truncated", good[: len(good) // 2], "reaches beyond", 22
+    yield "length_absurd", track(body, 0x7FFFFFFF), "reaches beyond", 22
+    yield "length_short", track(body, 10), "middle of an event", 32
+    yield "no_status", track(b"\0\x40\x40" + body), "no status byte", 23
+    yield "no_status_after_meta", track(b"\0\x90\x40\x40\0\xff\x01\0\0\x40\x40" + body), "no status byte", 31
+    yield "status_as_data", track(b"\0\x90\x80\x40" + body), "status byte stands", 24
+    yield "real_time", track(b"\0\xf8" + body), "0xf8", 24
+    yield "number_long", track(b"\x81\x81\x81\x81\x01" + body), "four bytes", 26
+    yield "meta_absurd", track(b"\0\xff\x01\xff\xff\xff\x7f" + body), "meta event", 29
+    yield "sysex_absurd", track(b"\0\xf0\xff\xff\xff\x7f" + body), "system exclusive", 28
+    yield "time_absurd", track(b"\xff\xff\xff\x7f\x90\x40\x40" * 9 + body), "bars", 26
+    yield "no_notes", track(b"\0\xff\x2f\0"), "no notes", 26
+
+
+def test_bad_files_are_listed_with_reason_and_place(pieces, tmp_path):
+    cases = list(broken())
+    for name, content, _, _ in cases:
+        (pieces / f"bad_{name}.mid").write_bytes(content)
+    (pieces / "short.mid").write_bytes(piece(1, notes=20))
+    assert f"{len(cases) + 1} skipped" in darope(
+        "prepare", "midi", pieces, "--out", tmp_path / "set", "--strict", code=3
+    )
+    manifest = json.loads((tmp_path / "set" / "manifest.json").read_text())
+    skipped = {each["name"]: each for each in manifest["skipped"]}
+    for name, _, reason, offset in cases:
+        each = skipped.pop(f"bad_{name}.mid")
+        assert reason in each["reason"] and each["offset"] == offset, (name, each)
+    assert list(skipped) == ["short.mid"] and "too short" in skipped["short.mid"]["reason"]
+    assert sum(len(s["items"]) for s in manifest["splits"].values()) == 40
+    darope("audit", tmp_path / "set")
+
+
+def test_what_is_listed_and_missing_is_skipped(pieces, tmp_path):
+    names = [str(f.relative_to(pieces)) for f in sorted(pieces.rglob("*.*"))]
+    rows_of_table = "".join(f'X,"Sonata, ""No. 1""",{name},1.5\n' for name in [*names, "2018/gone.midi"])
+    (pieces / "maestro-v3.0.0.csv").write_text(
+        "canonical_composer,canonical_title,midi_filename,duration\n" + rows_of_table
+    )
+    darope("prepare", "maestro", pieces, "--out", tmp_path / "set")
+    manifest = json.loads((tmp_path / "set" / "manifest.json").read_text())
+    assert [each["name"] for each in manifest["skipped"]] == ["2018/gone.midi"]
+    assert manifest["facts"]["pieces"] == 40
+
+
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        (["midy", "SRC", "--out", "OUT"], "did you mean 'midi'"),
+        (["midi", "SRC/none", "--out", "OUT"], "is no folder"),
+        (["midi", "SRC/deep", "--out", "OUT", "--seed", "-1"], "--seed -1"),
+        (["maestro", "SRC", "--out", "OUT"], "maestro-v3.0.0.csv"),
+        (["jsb", "SRC/none", "--out", "OUT"], "no such file"),
+        (["midi", "SRC", "--out", "SRC"], "is there already"),
+    ],
+)
+def test_bad_arguments(pieces, tmp_path, words, message):
+    words = [w.replace("SRC", str(pieces)).replace("OUT", str(tmp_path / "set")) for w in words]
+    assert message in darope("prepare", *words, code=2)
+    assert not (tmp_path / "set").exists() and not (tmp_path / "set.preparing").exists()

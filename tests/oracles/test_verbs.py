@@ -1,0 +1,48 @@
+"""What one does with a trained run: text sampled from it, its checkpoints listed and verified."""
+
+import subprocess
+
+import pytest
+from commands import done, refused, run
+from programs import DAROPE, ROOT
+
+SETTINGS = ["data.seq_len=16", "data.batch_size=8", "data.test_examples=4", "device=cpu", "threads=1"]
+SETTINGS += ["model.dim=16", "model.n_layers=1", "model.n_heads=2", "steps=120", "optim.lr=0.02"]
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """A model of a text that only goes on in one way."""
+    folder = tmp_path_factory.mktemp("verbs")
+    (folder / "abc.txt").write_text("abc" * 2000)
+    config = ROOT / "configs" / "quick" / "train.yaml"
+    done("train", config, "data.task=", "data.path=abc.txt", "dump_dir=run", *SETTINGS, cwd=folder)
+    return folder
+
+
+def test_it_goes_on_as_it_learned(trained):
+    words = ["generate", "run", "--prompt", "bcab", "--tokens", 8]
+    assert done(*words, "--temperature", 0, cwd=trained) == "bcabcabcabca\n"
+    hot = [DAROPE, *map(str, words), "--temperature", "50", "--seed"]  # bytes that need not be text
+    sampled = [subprocess.check_output([*hot, str(seed)], cwd=trained, timeout=60) for seed in (1, 1, 2)]
+    assert sampled[0] == sampled[1] != sampled[2]
+
+
+@pytest.mark.parametrize("option, value", [("--tokens", 0), ("--tokens", 1 << 21), ("--temperature", -1)])
+def test_what_cannot_be_sampled(trained, option, value):
+    assert f"{option} is {value}" in refused(
+        "generate", "run", "--prompt", "a", f"{option}={value}", cwd=trained
+    )
+
+
+def test_checkpoints_are_listed_and_damage_is_found(trained):
+    (checkpoint,) = (trained / "run" / "checkpoints").iterdir()
+    assert done("ckpt", "list", "run", cwd=trained).startswith(f"run/checkpoints/{checkpoint.name}  ")
+    assert done("ckpt", "verify", "run", cwd=trained) == f"run/checkpoints/{checkpoint.name}  sound\n"
+    model = checkpoint / "model.safetensors"
+    whole = model.read_bytes()
+    model.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    damaged = run("ckpt", "verify", "run", cwd=trained)
+    assert damaged.returncode == 3 and "model.safetensors" in damaged.stdout
+    assert "1 of the checkpoints in run cannot be trusted" in damaged.stderr
+    model.write_bytes(whole)
