@@ -5,6 +5,7 @@
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
 
+#include "kernels/adamw.h"
 #include "kernels/norm.h"
 #include "kernels/softmax.h"
 #include "kernels/sum.h"
@@ -112,6 +113,37 @@ void softmax_nll_on_cuda(const Tensor& logits, const Tensor& targets, const Tens
                                read<float>(share), write<float>(nll)},
         stream());
   });
+}
+
+bool adamw_fits_on_cuda(const Tensor& weight, const Tensor& copy) {
+  return weight.is_cuda() && weight.scalar_type() == at::kFloat && weight.numel() % 4 == 0 &&
+         (!copy.defined() || copy.scalar_type() == at::kBFloat16);
+}
+
+void adamw_on_cuda(const AdamWStep& s) {
+  using kernels::bfloat16;
+  const c10::cuda::CUDAGuard guard(s.weight.device());
+  const Tensor room = at::empty({kernels::adamw_room()}, s.weight.options());
+  kernels::adamw_cuda({.count = s.weight.numel(),
+                       .decayed = s.decayed,
+                       .weight = write<float>(s.weight),
+                       .first = write<float>(s.first),
+                       .second = write<float>(s.second),
+                       .gradient = write<float>(s.gradient),
+                       .low_gradient = s.low_gradient.defined() ? write<bfloat16>(s.low_gradient) : nullptr,
+                       .copy = s.copy.defined() ? write<bfloat16>(s.copy) : nullptr,
+                       .beta1 = float(s.beta1),
+                       .beta2 = float(s.beta2),
+                       .epsilon = float(s.epsilon),
+                       .decay = float(s.decay),
+                       .clip = float(s.clip),
+                       .rate = read<float>(s.rate),
+                       .loss = read<float>(s.loss),
+                       .steps = write<float>(s.steps),
+                       .stopped = write<float>(s.stopped),
+                       .norm = write<float>(s.norm),
+                       .room = write<float>(room)},
+                      stream());
 }
 
 }  // namespace darope

@@ -28,4 +28,15 @@ Tensor swiglu_backward_on_cuda(const Tensor& grad, const Tensor& h);
 bool softmax_nll_fits_on_cuda(const Tensor& logits);
 void softmax_nll_on_cuda(const Tensor& logits, const Tensor& targets, const Tensor& share, const Tensor& nll);
 
+// kernels/adamw.h: one float32 tensor each of weights, moments and gradients, all laid out alike; an
+// undefined low_gradient or copy is none, scalars are tensors of one element.
+struct AdamWStep {
+  Tensor weight, first, second, gradient, low_gradient, copy;
+  int64_t decayed = 0;
+  double beta1 = 0, beta2 = 0, epsilon = 0, decay = 0, clip = 0;
+  Tensor rate, loss, steps, stopped, norm;
+};
+bool adamw_fits_on_cuda(const Tensor& weight, const Tensor& copy);
+void adamw_on_cuda(const AdamWStep& step);
+
 }  // namespace darope

@@ -13,5 +13,7 @@ Tensor swiglu_on_cuda(const Tensor&) { return {}; }
 Tensor swiglu_backward_on_cuda(const Tensor&, const Tensor&) { return {}; }
 bool softmax_nll_fits_on_cuda(const Tensor&) { return false; }
 void softmax_nll_on_cuda(const Tensor&, const Tensor&, const Tensor&, const Tensor&) {}
+bool adamw_fits_on_cuda(const Tensor&, const Tensor&) { return false; }
+void adamw_on_cuda(const AdamWStep&) {}
 
 }  // namespace darope

@@ -8,6 +8,8 @@
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 
+#include "ops/model_cuda.h"
+
 namespace darope {
 
 AdamW::AdamW(Weights& weights, const Plan& plan, const OptimConfig& config)
@@ -52,8 +54,8 @@ void AdamW::update(int64_t offset, int64_t count, double decay) {
                     rate_, config_.beta1, config_.beta2, decay, config_.epsilon, false, false, {}, stopped_);
 }
 
-void AdamW::step(const Tensor& loss) {
-  const at::NoGradGuard no_grad;
+void AdamW::step_by_library(const Tensor& loss) {
+  collect();
   norm_.copy_(at::linalg_vector_norm(gradient_));
   const Tensor both = norm_ + loss;
   stopped_.copy_(
@@ -62,6 +64,18 @@ void AdamW::step(const Tensor& loss) {
   steps_.add_(1).sub_(stopped_);
   update(0, weights_.decayed(), config_.weight_decay);
   update(weights_.decayed(), weights_.flat().numel() - weights_.decayed(), 0);
+  gradient_.zero_();
+  weights_.refresh();
+}
+
+void AdamW::step(const Tensor& loss) {
+  const at::NoGradGuard no_grad;
+  if (adamw_fits_on_cuda(weights_.flat(), weights_.copy()))
+    adamw_on_cuda({weights_.flat(), first_, second_, gradient_, low_gradient_, weights_.copy(),
+                   weights_.decayed(), config_.beta1, config_.beta2, config_.epsilon, config_.weight_decay,
+                   config_.clip, rate_, loss, steps_, stopped_, norm_});
+  else
+    step_by_library(loss);
   for (const Bounded& each : bounded_) each.weight.clamp_(each.low, each.high);
 }
 

@@ -11,11 +11,11 @@ class AdamW {
   AdamW(Weights& weights, const Plan& plan, const OptimConfig& config);
 
   void set_rate(double rate) { rate_.fill_(rate); }
-  void zero_gradients() { gradient_.zero_(); }
-  void collect();  // after a backward pass: what low-precision leaves received, added up in float32
+  void collect();  // between backward passes: what low-precision leaves received, added up in float32
   void scale(const Tensor& factor);  // what has been collected
-  // Clips and applies what backward passes have added to the leaves' gradients. From the first loss or
-  // gradient norm that is not finite on, weights, moments and steps() stay as they were before it.
+  // Clips and applies what backward passes have added to the leaves' gradients, leaves these at 0, and copies
+  // the weights for low-precision leaves. From the first loss or gradient norm that is not finite on,
+  // weights, moments and steps() stay as they were before it.
   void step(const Tensor& loss);
 
   const Tensor& steps() const { return steps_; }         // [1]: good steps so far
@@ -26,6 +26,7 @@ class AdamW {
   void read(const SafetensorsFile& file, int64_t steps);
 
  private:
+  void step_by_library(const Tensor& loss);
   void update(int64_t offset, int64_t count, double decay);
 
   Weights& weights_;

@@ -132,6 +132,7 @@ void Trainer::read(const std::filesystem::path& checkpoint) {
   best_loss_ = state.value("best_validation_loss", INFINITY);
   validation_due_ = state.value("validation_due", false);
   model_.weights().read(SafetensorsFile(checkpoint / kModelFile), model_.weights().flat());
+  model_.refresh();
   optimizer_.read(SafetensorsFile(checkpoint / kOptimizerFile), first_step_);
   if (first_step_ < config_.steps) fmt::print(stderr, "resuming from {}\n", checkpoint.string());
 }
@@ -215,12 +216,11 @@ void Trainer::seed_dropout(int64_t batch_index) {
 // and divided by the weight of all in the end: that is the larger batch, however many targets each of them
 // has.
 void Trainer::accumulate() {
-  model_.refresh();
   const Tensor& weight = lane_->batch.weight;
   const Tensor loss = accumulates() ? model_.loss(lane_->batch, weight) : model_.loss(lane_->batch);
   if (accumulates()) weight_.add_(weight.sum(weight_.scalar_type()));
   loss.backward();
-  optimizer_.collect();
+  if (accumulates()) optimizer_.collect();
   loss_.add_(loss.detach());
 }
 
@@ -236,7 +236,6 @@ void Trainer::accumulate_and_step() {
 // False if a signal came between two of its batches: then nothing has changed.
 bool Trainer::step(int64_t step) {
   optimizer_.set_rate(learning_rate(config_.optim, model_.config().lingua(), step, config_.steps));
-  optimizer_.zero_gradients();
   loss_.zero_();
   weight_.zero_();
   int64_t seen = 0;

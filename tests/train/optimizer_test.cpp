@@ -1,8 +1,11 @@
 #include "train/optimizer.h"
 
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/Context.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/ones.h>
+#include <ATen/ops/randn.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -57,6 +60,41 @@ TEST(AdamW, TakesTheStepOfItsFormula) {
     EXPECT_LT(difference, 1e-9) << model.plan().weights[i].parts[0].name;
   }
   EXPECT_LT(scale, 1) << "clipping was not exercised";
+}
+
+// The same random gradients for all leaves, whatever their type and device.
+void fill_gradients(const Weights& weights, uint64_t seed) {
+  at::Generator generator = at::detail::createCPUGenerator(seed);
+  for (const Tensor& leaf : weights.leaves())
+    leaf.mutable_grad().copy_(at::randn(leaf.sizes(), generator).to(at::kBFloat16));
+}
+
+// The library's steps on the CPU are the oracle of the GPU's own, with clipping, decay and a copy in 16 bits.
+TEST(AdamW, TakesTheSameStepsOnAGpu) {
+  if (!at::hasCUDA()) GTEST_SKIP() << "no GPU";
+  OptimConfig config;
+  config.clip = 0.5;
+  Decoder there(small("darope"), at::kCPU, at::kFloat), here(small("darope"), at::kCUDA, at::kBFloat16);
+  AdamW library(there.weights(), there.plan(), config), ours(here.weights(), here.plan(), config);
+  const Tensor loss = at::ones({1});
+  for (uint64_t step = 0; step < 5; ++step) {
+    for (AdamW* each : {&library, &ours}) each->set_rate(0.01);
+    fill_gradients(there.weights(), step);
+    fill_gradients(here.weights(), step);
+    library.step(loss);
+    ours.step(loss.cuda());
+    EXPECT_NEAR(ours.gradient_norm().item<float>() / library.gradient_norm().item<float>(), 1, 1e-5);
+  }
+  const Tensor flat = here.weights().flat();
+  EXPECT_LT((flat.cpu() - there.weights().flat()).abs().max().item<float>(), 1e-5);
+  EXPECT_TRUE(here.weights().copy().equal(flat.to(at::kBFloat16)));
+  for (const Tensor& leaf : here.weights().leaves()) EXPECT_EQ(leaf.grad().abs().max().item<float>(), 0);
+  const Tensor before = flat.clone();
+  fill_gradients(here.weights(), 6);
+  ours.step(loss.cuda() * NAN);
+  EXPECT_TRUE(flat.equal(before));
+  EXPECT_EQ(ours.steps().item<float>(), 5);
+  EXPECT_EQ(ours.stopped().item<float>(), 1);
 }
 
 }  // namespace
