@@ -11,6 +11,8 @@
 #include "data/text/token_file.h"
 #include "experiments/own_data.h"
 #include "experiments/past.h"
+#include "experiments/settle.h"
+#include "report/power.h"
 #include "report/report.h"
 #include "runs/bundle.h"
 #include "runs/finished_run.h"
@@ -22,10 +24,11 @@ namespace {
 namespace fs = std::filesystem;
 
 struct CompareSettings {
-  std::string config, data, encodings, out, shard, bundle;
+  std::string config, data, encodings, out, shard, bundle, until;
   std::vector<std::string> from;
   int64_t seeds = 0, jobs = 0;
-  bool print_config = false, dry_run = false;
+  bool print_config = false, dry_run = false, settle = false, power = false;
+  std::optional<double> margin = {};
 };
 
 // "a,b:base=1,slow_bands=2,c": a piece with '=' and no ':' is a further option of the encoding before it.
@@ -83,6 +86,12 @@ CompareConfig load(const CompareSettings& s, const CLI::App& verb) {
   if (verb.count("--out") > 0) config.dump_dir = s.out;
   if (verb.count("--seeds") > 0) config.seeds = s.seeds;
   if (verb.count("--jobs") > 0) config.jobs = s.jobs;
+  if (verb.count("--until") > 0) config.until = s.until;
+  if (s.settle) {
+    check_rounds(config.rounds);
+    parse_budget(config.until);
+    config.seeds = config.rounds.back();
+  }
   return config;
 }
 
@@ -140,7 +149,35 @@ void print_plan(const std::vector<RunConfig>& plan, const std::vector<RunConfig>
   fmt::print("{}", refusal);
 }
 
+// Rounds say how many seeds there are, and need all their runs in one place.
+void check_options(const CompareSettings& s) {
+  if (!s.power && s.margin)
+    throw Error("--margin goes with --power; for the runs, margins.loss and margins.accuracy are settings");
+  if (!s.settle && !s.until.empty()) throw Error("--until is the limit of --settle, which is not given");
+  if (!s.settle) return;
+  if (s.seeds != 0)
+    throw Error("--seeds beside --settle: the rounds say how many seeds there are, such as rounds=[3,5,8]");
+  if (!s.shard.empty())
+    throw Error("--shard beside --settle: a round is judged once all of its runs are there; give --jobs");
+}
+
+// On a comparison's folder or bundle, or on the folder that a config names; nothing is written.
+void print_power(const CompareSettings& s, const CLI::App& verb) {
+  const bool there = fs::is_directory(s.config) || s.config.ends_with(".tar.zst");
+  const fs::path comparison = there ? fs::path(s.config) : fs::path(load(s, verb).dump_dir);
+  if (!fs::exists(comparison))
+    throw Error(fmt::format(
+        "there are no runs in {} yet: only runs tell how runs vary; --dry-run says what they would cost",
+        comparison.string()));
+  const report::Gathered all = report::gather({comparison}, encoding_order());
+  report::Options options;
+  options.margin = s.margin;
+  fmt::print("{}", report::terminal_power(report::powers(all, report::summarise(all, options))));
+}
+
 void compare_verb(const CompareSettings& s, const CLI::App& verb) {
+  check_options(s);
+  if (s.power) return print_power(s, verb);
   const CompareConfig config = load(s, verb);
   if (s.print_config) {
     fmt::print("{}", to_yaml(config));
@@ -149,7 +186,10 @@ void compare_verb(const CompareSettings& s, const CLI::App& verb) {
   const Shard shard = s.shard.empty() ? Shard{} : parse_shard(s.shard);
   const fs::path out = config.dump_dir;
   const std::vector<RunConfig> plan = make_plan(config);
-  const std::vector<RunConfig> share = share_of(plan, shard);
+  const std::optional<Settling> settling =
+      s.settle ? std::optional(Settling{.rounds = config.rounds, .until = config.until}) : std::nullopt;
+  const ComparisonRecord fixed = fixed_by(config, plan, settling);
+  const std::vector<RunConfig> share = s.settle ? asked_for(plan, config, fixed) : share_of(plan, shard);
   if (s.dry_run) return print_plan(plan, share, config, s);
   watch_signals();
   check_folder(plan);  // refuses before anything is made
@@ -158,16 +198,24 @@ void compare_verb(const CompareSettings& s, const CLI::App& verb) {
   make_directories(out);
   const Lock lock(ComparisonFolder(out).lock(s.shard), fmt::format("comparing in {}", out.string()));
   check_folder(plan);  // once more: until now, another process may have been at work here
-  for (const std::string& bundle : s.from) take_finished(plan, bundle);
+  write_file(ComparisonFolder(out).record(), to_text(fixed_by(config, plan, settling)));
+  const auto take = [&](const std::vector<RunConfig>& runs) {
+    for (const std::string& bundle : s.from) take_finished(runs, bundle);
+  };
   try {
-    run_plan(share, config);
+    if (s.settle) {
+      settle(plan, config, take);
+    } else {
+      take(plan);
+      run_plan(share, config);
+    }
   } catch (const Error&) {
     pack_after_stop(s, out);
     throw;
   }
   const auto missing = std::count_if(
       plan.begin(), plan.end(), [](const RunConfig& run) { return !RunFolder(run.dump_dir).is_finished(); });
-  if (missing > 0) {
+  if (missing > 0 && !s.settle) {
     pack(s, out);
     fmt::print(
         "{} of {} runs are still missing in {}; bring the shards together there, then: darope report {}\n",
@@ -195,6 +243,15 @@ void add_compare(CLI::App& app) {
   verb->add_option("--encodings", s->encodings,
                    "which to compare, with options: nope,rope:base=10000,darope");
   verb->add_option("--seeds", s->seeds, "runs of each encoding");
+  verb->add_flag("--settle", s->settle,
+                 "add seeds in rounds, only where they decide; the setting `rounds` says how many in all");
+  verb->add_option("--until", s->until,
+                   "with --settle: the time for all rounds (2h, 45m), or a number of runs");
+  verb->add_flag(
+      "--power", s->power,
+      "say what the runs of CONFIG's folder, or of a folder or bundle in its place, could see, and "
+      "what a margin would take; trains nothing");
+  verb->add_option("--margin", s->margin, "with --power: the margin to ask about");
   verb->add_option("--out", s->out, "folder of this comparison");
   verb->add_option("--jobs", s->jobs,
                    "runs side by side; 0: one for each core with one thread each, on a GPU one");

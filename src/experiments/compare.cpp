@@ -77,6 +77,8 @@ std::vector<RunConfig> make_plan(const CompareConfig& config) {
   if (config.seeds < 1) throw Error(fmt::format("seeds is {}: at least 1 is needed", config.seeds));
   if (config.dump_dir.empty()) throw Error("dump_dir is empty: give the folder of this comparison, or --out");
   check_list("encodings", config.encodings);
+  check(config.margins);
+  check_rounds(config.rounds);
   const bool file = !config.data.path.empty() || !config.data.root_dir.empty();
   if (file && !config.tasks.empty())
     throw Error(

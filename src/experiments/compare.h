@@ -4,6 +4,7 @@
 
 #include "experiments/process.h"
 #include "experiments/run.h"
+#include "runs/record.h"
 #include "runs/run_folder.h"
 
 namespace darope {
@@ -13,6 +14,9 @@ namespace darope {
 struct CompareConfig : RunConfig {
   std::vector<std::string> tasks, encodings = {"nope", "rope", "hope", "pope", "cope", "darope"};
   int64_t seeds = 3, jobs = 0;
+  std::vector<int64_t> rounds = Settling{}.rounds;
+  std::string until;
+  Margins margins;
 
   void fields(auto&& visit) {
     visit("tasks", tasks, "synthetic tasks; empty where data.path or data.root_dir is given");
@@ -20,6 +24,10 @@ struct CompareConfig : RunConfig {
     visit("seeds", seeds,
           "runs of each encoding; each has its own start and data order, the same for all encodings");
     visit("jobs", jobs, "runs side by side; 0: one for each core with one thread each, on a GPU one");
+    visit("rounds", rounds, "of --settle: seeds in all, after each round");
+    visit("until", until,
+          "of --settle: the time for all rounds (2h, 45m), or a number of runs; empty: no limit");
+    visit("margins", margins, "");
     RunConfig::fields(visit);
   }
 };

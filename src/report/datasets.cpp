@@ -6,6 +6,7 @@
 #include <set>
 
 #include "report/judging.h"
+#include "report/settling.h"
 #include "stats/within.h"
 
 namespace darope::report {
@@ -106,7 +107,7 @@ void add_within_example_widths(const Paired& pairs, AtLength& at) {
 
 void judge_at(const Gathered& all, const Dataset& dataset, Summary& summary, stats::Noise& noise,
               AtLength& at) {
-  const stats::Judging rule = rule_for(dataset.metric, summary.options);
+  const stats::Judging rule = rule_for(all, dataset.name, dataset.metric, summary.options);
   const std::vector<std::string> sound = sound_encodings(all, dataset.name);
   if (sound.empty()) return;
   const stats::Scores table = score_table(all, dataset.name, dataset.metric, at.x, sound);
@@ -122,6 +123,8 @@ void judge_at(const Gathered& all, const Dataset& dataset, Summary& summary, sta
   if (dataset.metric.is_share()) at.learned = stats::is_learned(table, 0, rule, noise);
   if (sound.size() < 2) return;
   at.judged = stats::judge(table, rule, noise);
+  if (const Settling* settling = settling_of(all, dataset.name); settling && !summary.options.margin)
+    let_stand(*settling, at.x, *at.judged);
   at.standings = standings(*at.judged, {&table}, rule.higher_better);
   at.splits = splits(table, *at.judged, rule);
 }
@@ -153,6 +156,8 @@ Dataset summarise_dataset(const Gathered& all, const std::string& name, Summary&
   if (!model) return dataset;  // every run diverged: the notes say so
   dataset.family = model->family;
   dataset.metric = model->metrics.front();
+  dataset.margin = margin_of(all, name, dataset.metric, summary.options);
+  if (const Settling* settling = settling_of(all, name)) dataset.settling = *settling;
   for (const auto& [x, scores] : model->scores.at(key_of(dataset.metric))) {
     AtLength at;
     at.x = x;

@@ -227,7 +227,8 @@ Gathered gather(const std::vector<std::filesystem::path>& comparisons, const std
         each, [&](const RunFiles& files) { add(to_run(files), all); },
         [&](const std::filesystem::path& run) {
           all.notes.push_back(fmt::format("The run in {} is not finished and is left out.", run.string()));
-        });
+        },
+        [&](const ComparisonRecord& record) { all.record.join(record, each.string()); });
   if (all.runs.empty())
     throw Error(fmt::format("{}: no finished run to report on",
                             comparisons.empty() ? "no folder" : comparisons.front().string()));

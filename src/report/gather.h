@@ -33,6 +33,7 @@ struct Gathered {
   std::vector<std::string> datasets, encodings;
   std::vector<int64_t> seeds;
   std::vector<Variants> variants;
+  ComparisonRecord record;         // what was fixed before the runs, of all sources together
   std::vector<std::string> notes;  // what is missing, unfinished or diverged, one sentence each
 
   const Run* find(const std::string& dataset, const std::string& encoding, int64_t seed) const;

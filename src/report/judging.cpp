@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/error.h"
+#include "stats/settle.h"
 
 namespace darope::report {
 namespace {
@@ -50,16 +51,30 @@ std::vector<std::string> sound_encodings(const Gathered& all, const std::string&
   return sound;
 }
 
-double margin_of(const Metric& metric, const Options& options) {
+double margin_of(const Gathered& all, const std::string& dataset, const Metric& metric,
+                 const Options& options) {
   if (options.margin) {
     if (*options.margin >= 0 && std::isfinite(*options.margin)) return *options.margin;
     throw Error("the margin is " + std::to_string(*options.margin) + ": it must be at least 0");
   }
-  return metric.unit == kNats ? 0.002 : 0.01;
+  const auto fixed = all.record.datasets.find(dataset);
+  const Margins margins = fixed == all.record.datasets.end() ? Margins{} : fixed->second.margins;
+  return metric.unit == kNats ? margins.loss : margins.accuracy;
 }
 
-stats::Judging rule_for(const Metric& metric, const Options& options) {
-  return {.higher_better = metric.higher_better, .margin = margin_of(metric, options), .confidence = 0.95};
+const Settling* settling_of(const Gathered& all, const std::string& dataset) {
+  const auto found = all.record.datasets.find(dataset);
+  return found == all.record.datasets.end() || !found->second.settling ? nullptr : &*found->second.settling;
+}
+
+stats::Judging rule_for(const Gathered& all, const std::string& dataset, const Metric& metric,
+                        const Options& options) {
+  const stats::Judging rule{.higher_better = metric.higher_better,
+                            .margin = margin_of(all, dataset, metric, options),
+                            .confidence = 0.95};
+  const Settling* settling = settling_of(all, dataset);
+  if (!settling) return rule;
+  return stats::SettlePlan{.seeds = {settling->rounds.begin(), settling->rounds.end()}}.rule_of_a_round(rule);
 }
 
 double floor_of(const Metric& metric, double x) {

@@ -6,10 +6,15 @@ namespace darope::report {
 // Encodings without a diverged run on a dataset: the seeds that survived are no fair sample.
 std::vector<std::string> sound_encodings(const Gathered& all, const std::string& dataset);
 
-// A difference that does not matter: what was asked for, else 0.01 of a share from its floor to 1, 0.002
-// nats.
-double margin_of(const Metric& metric, const Options& options);
-stats::Judging rule_for(const Metric& metric, const Options& options);
+// A difference that does not matter: what was asked for, else what was fixed before the runs, else 0.01 of a
+// share from its floor to 1, 0.002 nats.
+double margin_of(const Gathered& all, const std::string& dataset, const Metric& metric,
+                 const Options& options);
+
+// How a dataset is judged. Where seeds were added in rounds, each look has its share of the 5 %.
+const Settling* settling_of(const Gathered& all, const std::string& dataset);
+stats::Judging rule_for(const Gathered& all, const std::string& dataset, const Metric& metric,
+                        const Options& options);
 
 // What needs no learning at a place: the best constant answer or, where that is not told, guessing.
 double floor_of(const Metric& metric, double x);

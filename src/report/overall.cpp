@@ -41,7 +41,10 @@ void judge(const Gathered& all, const Datasets& datasets, const Summary& summary
   for (const Dataset* dataset : datasets)
     tables.push_back(score_table(all, dataset->name, dataset->metric, overall.x, encodings));
   for (const stats::Scores& table : tables) pointers.push_back(&table);
-  const stats::Judging rule = rule_for(overall.metric, summary.options);
+  stats::Judging rule{.higher_better = overall.metric.higher_better, .margin = overall.margin};
+  for (const Dataset* dataset : datasets)
+    rule.confidence =
+        std::max(rule.confidence, rule_for(all, dataset->name, dataset->metric, summary.options).confidence);
   overall.suite = stats::judge_suite(pointers, rule, noise);
   overall.standings = standings(overall.suite->these_tasks, pointers, rule.higher_better);
 }
@@ -117,7 +120,7 @@ std::vector<Overall> overall_verdicts(const Gathered& all, const Summary& summar
       Overall overall;
       overall.metric = datasets.front()->metric;
       overall.x = x;
-      overall.margin = margin_of(overall.metric, summary.options);
+      overall.margin = (*std::ranges::min_element(datasets, {}, &Dataset::margin))->margin;
       overall.datasets = names_of(learned);
       overall.not_learned = names_of(kept(datasets, [&](const Dataset& d) { return !d.at(x)->learned; }));
       if (!learned.empty()) judge(all, learned, summary, noise, overall);

@@ -15,11 +15,13 @@ struct Section {
 };
 constexpr Section kSections[] = {
     {"verdict", "Verdict", verdict_section},
+    {"rounds", "Rounds of seeds", rounds_section},
     {"ranking", "Ranking", ranking_section},
     {"matrix", "Dataset by dataset", matrix_section},
     {"losses", "Test loss", losses_section},
     {"lengths", "Score by length", lengths_section},
     {"curves", "Training curves", curves_section},
+    {"power", "What these runs could see", power_section},
     {"cost", "Cost", cost_section},
     {"paper", "Beside the paper", paper_section},
     {"provenance", "What was run", provenance_section},

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "report/judging.h"
+#include "report/power.h"
 #include "report/words.h"
 #include "stats/power.h"
 
@@ -136,7 +136,7 @@ ordered_json to_json(const Beside& beside) {
   return {{"metric", beside.metric.name}, {"axis", beside.metric.axis.name}, {"places", places}};
 }
 
-ordered_json to_json(const Dataset& dataset, double margin) {
+ordered_json to_json(const Dataset& dataset) {
   ordered_json lengths = ordered_json::array(), beside = ordered_json::array();
   std::vector<Metric> metrics{dataset.metric};
   for (const Beside& each : dataset.beside) {
@@ -152,7 +152,7 @@ ordered_json to_json(const Dataset& dataset, double margin) {
          {"clusters", at.clusters},
          {"loftus_masson", maybe(at.loftus_masson)},
          {"cells", to_json(at.cells)},
-         {"pairs", at.judged ? to_json(*at.judged, margin) : ordered_json::array()},
+         {"pairs", at.judged ? to_json(*at.judged, dataset.margin) : ordered_json::array()},
          {"tied", at.judged ? tied_names(*at.judged) : ordered_json::array()},
          {"apart", at.judged ? ordered_json(at.judged->apart) : ordered_json::array()},
          {"standings", list_of(at.standings)},
@@ -163,7 +163,8 @@ ordered_json to_json(const Dataset& dataset, double margin) {
           {"metric", dataset.metric.name},
           {"axis", dataset.metric.axis.name},
           {"higher_better", dataset.metric.higher_better},
-          {"margin", margin},
+          {"margin", dataset.margin},
+          {"settling", dataset.settling ? darope::to_json(*dataset.settling) : ordered_json(nullptr)},
           {"everywhere", dataset.everywhere},
           {"chance", maybe(dataset.metric.chance)},
           {"true_chance", maybe(dataset.metric.true_chance)},
@@ -241,6 +242,24 @@ ordered_json to_json(const Cost& cost) {
           {"peak_memory_bytes", cost.peak_memory_bytes}};
 }
 
+ordered_json to_json(const Power& power) {
+  ordered_json takes = ordered_json::array();
+  for (const Power::For& each : power.differences) {
+    takes.push_back({{"difference", each.difference}, {"decided_by", name_of(each.need.by)}});
+    if (each.need.by == stats::Need::By::seeds) {
+      takes.back()["seeds"] = each.need.seeds;
+      takes.back()["seconds"] = each.seconds;
+    }
+  }
+  return {{"dataset", power.of.empty() ? ordered_json(nullptr) : ordered_json(power.of)},
+          {"metric", power.metric.name},
+          {"x", power.x},
+          {"margin", power.margin},
+          {"seeds", power.seeds},
+          {"could_see", {power.least_seen, power.most_seen}},
+          {"takes", takes}};
+}
+
 ordered_json to_json(const Variants& variants) {
   return {{"encoding", variants.encoding}, {"by_dataset", variants.by_dataset}};
 }
@@ -315,9 +334,9 @@ ordered_json results_json(const Summary& s, const Gathered& all) {
           {"overall", list(s.overall, [](const Overall& o) { return to_json(o); })},
           {"rankings", list(s.rankings, [&](const Ranking& r) { return to_json(r, s.encodings); })},
           {"aggregates", list(s.aggregates, [](const Aggregate& a) { return to_json(a); })},
-          {"datasets",
-           list(s.datasets, [&](const Dataset& d) { return to_json(d, margin_of(d.metric, s.options)); })},
+          {"datasets", list(s.datasets, [](const Dataset& d) { return to_json(d); })},
           {"recall_gaps", list(s.gaps, [](const Gap& g) { return to_json(g); })},
+          {"power", list(powers(all, s), [](const Power& p) { return to_json(p); })},
           {"costs", list(s.costs, [](const Cost& c) { return to_json(c); })},
           {"runs", list(all.runs, [](const Run& r) { return to_json(r); })},
           {"notes", s.notes},

@@ -78,8 +78,10 @@ struct Beside {
 
 struct Dataset {
   std::string name, family;
-  Metric metric;           // what its encodings are compared on; `lengths` are places on its axis
-  bool everywhere = true;  // run with every encoding; only such datasets enter overall numbers
+  Metric metric;                     // what its encodings are compared on; `lengths` are places on its axis
+  double margin = 0;                 // a smaller difference does not matter
+  bool everywhere = true;            // run with every encoding; only such datasets enter overall numbers
+  std::optional<Settling> settling;  // where seeds were added in rounds
   std::vector<AtLength> lengths;
   std::vector<Beside> beside;
 
@@ -89,7 +91,7 @@ struct Dataset {
 // The verdict over all learned datasets of one metric at one length, each of the same weight.
 struct Overall {
   Metric metric;
-  double x = 0, margin = 0;
+  double x = 0, margin = 0;                                  // the smallest of its datasets'
   std::vector<std::string> datasets, not_learned, diverged;  // the last are encodings that cannot take part
   std::optional<stats::SuiteVerdict> suite;                  // none where nothing can be compared
   std::vector<Standing> standings;                           // the best first

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace darope::report {
 
@@ -61,6 +62,15 @@ std::string score_text(const std::optional<double>& value, bool higher_better) {
 std::string difference_text(double value, bool share) {
   const std::string text = share ? fmt::format("{:+.1f}", 100 * value) : fmt::format("{:+.4f}", value);
   return text.find_first_of("123456789") == std::string::npos ? text.substr(1) : text;
+}
+
+std::string size_text(double value, bool share) {
+  return share ? fmt::format("{:.2g}", 100 * std::abs(value)) : fmt::format("{:.2g}", std::abs(value));
+}
+
+std::string unit_text(const Metric& metric) {
+  if (metric.is_share()) return "points";
+  return metric.unit == kNats ? "nats" : metric.unit;
 }
 
 std::string count_text(double count) {

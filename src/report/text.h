@@ -20,6 +20,8 @@ std::string at_length(double x);                              // "at 8x the trai
 std::string score_text(double value, bool higher_better);     // an accuracy in percent, a loss as it is
 std::string score_text(const std::optional<double>& value, bool higher_better);  // "–" where there is none
 // With its sign, rounded once: points of a share, or as it is; what rounds to 0 is "0.0".
+std::string size_text(double value, bool share);  // of a difference, whichever way it goes
+std::string unit_text(const Metric& metric);      // "points" of a share, else its unit
 std::string difference_text(double value, bool share);
 std::string count_text(double count);  // "132 thousand", "1.2 billion"
 

@@ -23,6 +23,8 @@ namespace {
 
 constexpr int kSmallLevel = 19,
               kQuickLevel = 12;  // of zstd; the quick one takes a twentieth of the time and a third more room
+constexpr std::string_view kRecordFile = "comparison.json";
+constexpr int64_t kMostRecordBytes = 4 << 20;
 constexpr size_t kLongestName = 150;  // "runs/" before it fills a tar header's prefix
 
 // The files of a run. Readers keep the texts of two of them, so those are small.
@@ -116,8 +118,9 @@ class ZstdReader {
 class BundleReader {
  public:
   BundleReader(std::span<const std::byte> bytes, const std::string& name, const BundleLimits& limits,
-               const std::function<void(RunFiles)>& use)
-      : name_(name), limits_(limits), use_(use), bytes_(bytes, name, limits) {}
+               const std::function<void(RunFiles)>& use,
+               const std::function<void(const ComparisonRecord&)>& recorded)
+      : name_(name), limits_(limits), use_(use), recorded_(recorded), bytes_(bytes, name, limits) {}
 
   void read() {
     TarBlock block;
@@ -140,6 +143,7 @@ class BundleReader {
       throw Error(fmt::format("{}: {} is no plain file, and a bundle holds nothing else", name_, shown_path));
     std::string_view path = entry.path;
     if (path.starts_with("./")) path.remove_prefix(2);
+    if (path == kRecordFile) return take_record(entry.bytes);
     const size_t slash = path.rfind('/');
     const std::string_view file = path.substr(slash + 1),
                            folder = path.substr(0, std::min(slash, path.size()));
@@ -148,12 +152,9 @@ class BundleReader {
     if (!folder.starts_with("runs/") || !is_plain(folder.substr(5)) || member == std::end(kMembers))
       throw Error(
           fmt::format("{}: {} has no place in a bundle, which holds runs/NAME/ with config.yaml, "
-                      "metrics.jsonl, results.jsonl, "
-                      "results-best.jsonl and run.json",
+                      "metrics.jsonl, results.jsonl, results-best.jsonl and run.json, and comparison.json",
                       name_, shown_path));
-    if (const int64_t most = std::min(limits_.file_bytes, member->most_bytes); entry.bytes > most)
-      throw Error(fmt::format("{}: {} has {} bytes, more than the {} it may have", name_, shown_path,
-                              entry.bytes, most));
+    check_size(shown_path, entry.bytes, member->most_bytes);
     if (folder.substr(5) != run_.name) {
       hand_on();
       run_.name = folder.substr(5);
@@ -161,6 +162,19 @@ class BundleReader {
     if (!seen_.insert(std::string(path)).second)
       throw Error(fmt::format("{}: {} stands twice", name_, shown_path));
     run_.*(member->text) = content(entry.bytes);
+  }
+
+  void take_record(int64_t bytes) {
+    check_size(std::string(kRecordFile), bytes, kMostRecordBytes);
+    if (!seen_.insert(std::string(kRecordFile)).second)
+      throw Error(fmt::format("{}: {} stands twice", name_, kRecordFile));
+    const ComparisonRecord record = parse_record(content(bytes), fmt::format("{}/{}", name_, kRecordFile));
+    if (recorded_) recorded_(record);
+  }
+
+  void check_size(const std::string& path, int64_t bytes, int64_t allowed) const {
+    if (const int64_t most = std::min(limits_.file_bytes, allowed); bytes > most)
+      throw Error(fmt::format("{}: {} has {} bytes, more than the {} it may have", name_, path, bytes, most));
   }
 
   std::string content(int64_t bytes) {
@@ -185,20 +199,24 @@ class BundleReader {
   std::string name_;
   const BundleLimits& limits_;
   const std::function<void(RunFiles)>& use_;
+  const std::function<void(const ComparisonRecord&)>& recorded_;
   ZstdReader bytes_;
   RunFiles run_;
   std::set<std::string> seen_;
 };
 
+void write_member(ZstdWriter& out, const std::string& folder, std::string_view file,
+                  const std::string& text) {
+  const TarBlock header = tar_header(folder, file, int64_t(text.size()));
+  out.write({header.data(), header.size()});
+  out.write(text);
+  out.write(std::string((kTarBlock - text.size() % kTarBlock) % kTarBlock, '\0'));
+}
+
 void write_run(ZstdWriter& out, const RunFiles& run) {
-  for (const Member& member : kMembers) {
-    const std::string& text = run.*(member.text);
-    if (text.empty()) continue;
-    const TarBlock header = tar_header("runs/" + run.name, member.file, int64_t(text.size()));
-    out.write({header.data(), header.size()});
-    out.write(text);
-    out.write(std::string((kTarBlock - text.size() % kTarBlock) % kTarBlock, '\0'));
-  }
+  for (const Member& member : kMembers)
+    if (const std::string& text = run.*(member.text); !text.empty())
+      write_member(out, "runs/" + run.name, member.file, text);
 }
 
 }  // namespace
@@ -221,21 +239,28 @@ size_t write_bundle(const fs::path& file, const std::vector<fs::path>& compariso
           "{} and {} are not the same run: give the bundle another name, or leave one of them out",
           at->second.folder.string(), run.folder.string()));
   };
-  for (const fs::path& source : sources) each_run(source, add, [](const fs::path&) {});
+  ComparisonRecord record;
+  for (const fs::path& source : sources)
+    each_run(
+        source, add, [](const fs::path&) {},
+        [&](const ComparisonRecord& other) { record.join(other, source.string()); });
   ZstdWriter out(file, packing == Packing::kSmall ? kSmallLevel : kQuickLevel);
+  if (!record.datasets.empty()) write_member(out, "", kRecordFile, to_text(record));
   for (const auto& [name, run] : runs) write_run(out, run);
   out.write(std::string(2 * kTarBlock, '\0'));
   out.commit();
   return runs.size();
 }
 
-void read_bundle(const fs::path& file, const std::function<void(RunFiles)>& use) {
-  parse_bundle(MappedFile(file).bytes(), file.string(), BundleLimits{}, use);
+void read_bundle(const fs::path& file, const std::function<void(RunFiles)>& use,
+                 const std::function<void(const ComparisonRecord&)>& recorded) {
+  parse_bundle(MappedFile(file).bytes(), file.string(), BundleLimits{}, use, recorded);
 }
 
 void parse_bundle(std::span<const std::byte> bytes, const std::string& name, const BundleLimits& limits,
-                  const std::function<void(RunFiles)>& use) {
-  BundleReader(bytes, name, limits, use).read();
+                  const std::function<void(RunFiles)>& use,
+                  const std::function<void(const ComparisonRecord&)>& recorded) {
+  BundleReader(bytes, name, limits, use, recorded).read();
 }
 
 }  // namespace darope

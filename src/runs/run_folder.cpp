@@ -93,6 +93,7 @@ void RunFolder::forget_end() const {
 fs::path ComparisonFolder::runs() const { return path_ / "runs"; }
 fs::path ComparisonFolder::page() const { return path_ / "report.html"; }
 fs::path ComparisonFolder::results() const { return path_ / "results.json"; }
+fs::path ComparisonFolder::record() const { return path_ / "comparison.json"; }
 fs::path ComparisonFolder::report_lock() const { return path_ / ".report.lock"; }
 fs::path ComparisonFolder::lock(const std::string& share) const {
   std::string name = share.empty() ? ".lock" : ".lock-" + share;

@@ -66,6 +66,7 @@ class ComparisonFolder {
   RunFolder run(const std::string& name) const { return {runs() / name}; }
   std::filesystem::path page() const;     // the report, to look at
   std::filesystem::path results() const;  // the report, for programs
+  std::filesystem::path record() const;   // what was fixed before the runs, and what rounds decided
   std::filesystem::path report_lock() const;
   std::filesystem::path lock(
       const std::string& share) const;                      // "" the whole plan, or one machine's share of it

@@ -50,13 +50,20 @@ void unpack(const RunFiles& files, const RunFolder& run) {
   rename_path(temporary.path(), run.path());
 }
 
+ComparisonRecord read_record(const ComparisonFolder& folder) {
+  if (!fs::exists(folder.record())) return {};
+  return parse_record(read_file(folder.record()), folder.record().string());
+}
+
 void each_run(const fs::path& comparison, const std::function<void(RunFiles)>& use,
-              const std::function<void(const fs::path&)>& unfinished) {
-  if (fs::is_regular_file(comparison)) return read_bundle(comparison, use);
+              const std::function<void(const fs::path&)>& unfinished,
+              const std::function<void(const ComparisonRecord&)>& recorded) {
+  if (fs::is_regular_file(comparison)) return read_bundle(comparison, use, recorded);
   const fs::path parent = ComparisonFolder(comparison).runs();
   if (!fs::is_directory(parent))
     throw Error(
         fmt::format("{} holds no comparison: there is no folder {}", comparison.string(), parent.string()));
+  recorded(read_record(comparison));
   for (const fs::path& each : sorted_folders(parent)) {
     if (const RunFolder run(each); run.is_finished())
       use(read_run_files(run));

@@ -1,6 +1,7 @@
 #pragma once
 #include <functional>
 
+#include "runs/record.h"
 #include "runs/run_folder.h"
 
 namespace darope {
@@ -19,8 +20,12 @@ RunFiles read_run_files(const RunFolder& run);
 void unpack(const RunFiles& files, const RunFolder& run);  // whole, or not at all
 
 // Every finished run of a comparison, by name: `comparison` is its folder, or a bundle of it. `unfinished`
-// hears of the folders that are still being written.
+// hears of the folders that are still being written, `recorded` of the comparison's record where it has one.
 void each_run(const std::filesystem::path& comparison, const std::function<void(RunFiles)>& use,
-              const std::function<void(const std::filesystem::path&)>& unfinished);
+              const std::function<void(const std::filesystem::path&)>& unfinished,
+              const std::function<void(const ComparisonRecord&)>& recorded);
+
+// A folder's own; empty where there is none.
+ComparisonRecord read_record(const ComparisonFolder& folder);
 
 }  // namespace darope

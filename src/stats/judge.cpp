@@ -11,6 +11,9 @@
 namespace darope::stats {
 namespace {
 
+constexpr std::string_view kVerdictNames[] = {
+    "better", "better by less than matters", "worse", "worse by less than matters", "tied", "undecided"};
+
 Verdict verdict_of(const PairVerdict& pair, double margin) {
   if (pair.seeds == 0) return Verdict::undecided;
   const auto [low, high] = pair.interval;
@@ -38,6 +41,7 @@ PairVerdict verdict_on(const SuitePair& from, const Judging& rule) {
   pair.interval = {pair.difference - half, pair.difference + half};
   pair.seeds = from.seeds;
   pair.verdict = verdict_of(pair, rule.margin);
+  pair.confidence = rule.confidence;
   return pair;
 }
 
@@ -82,10 +86,12 @@ void extend(const std::vector<std::vector<bool>>& near, std::vector<size_t>& gro
 
 }  // namespace
 
-std::string_view name_of(Verdict verdict) {
-  constexpr std::string_view names[] = {
-      "better", "better by less than matters", "worse", "worse by less than matters", "tied", "undecided"};
-  return names[size_t(verdict)];
+std::string_view name_of(Verdict verdict) { return kVerdictNames[size_t(verdict)]; }
+
+Verdict verdict_named(std::string_view name) {
+  const auto found = std::ranges::find(kVerdictNames, name);
+  if (found == std::end(kVerdictNames)) throw Error("no verdict is called '" + std::string(name) + "'");
+  return Verdict(found - std::begin(kVerdictNames));
 }
 
 Verdict opposite(Verdict verdict) {

@@ -12,6 +12,7 @@ namespace darope::stats {
 //   undecided       everything else, or nothing to tell chance by.
 enum class Verdict { better, slightly_better, worse, slightly_worse, tied, undecided };
 std::string_view name_of(Verdict verdict);
+Verdict verdict_named(std::string_view name);  // an Error for any other text
 Verdict opposite(Verdict verdict);
 bool is_better(Verdict verdict);  // by any amount
 bool is_worse(Verdict verdict);
@@ -30,6 +31,7 @@ struct PairVerdict {
   double runs = 0, examples = 0;  // the two parts of the squared standard error
   Interval interval;
   Verdict verdict = Verdict::undecided;
+  double confidence = 0.95;
   size_t seeds = 0;  // that both have, of the task with the fewest; with 0 there is nothing to compare
 
   bool about_encodings() const { return seeds > 1; }  // else about these models only

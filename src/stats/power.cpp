@@ -25,15 +25,15 @@ double normal_range_cdf(double range, size_t numbers) {
 class Plan {
  public:
   Plan(const PairVerdict& pair, size_t encodings) : pair_(pair), encodings_(double(encodings)) {
-    const double range = normal_range_quantile(0.95, encodings) / std::sqrt(2);
+    const double range = normal_range_quantile(pair.confidence, encodings) / std::sqrt(2);
     confidence_ = 1 - 2 * cdf(complement(boost::math::normal(), range));
   }
 
   double detectable(size_t seeds) const {
     const double runs = pair_.runs * double(pair_.seeds) / double(seeds), variance = runs + pair_.examples;
     const double df = (encodings_ - 1) * (double(seeds) - 1);
-    const double alone = (runs * std::pow(t_quantile(0.95, double(seeds) - 1), 2) +
-                          pair_.examples * std::pow(normal_quantile(0.95), 2)) /
+    const double alone = (runs * std::pow(t_quantile(pair_.confidence, double(seeds) - 1), 2) +
+                          pair_.examples * std::pow(normal_quantile(pair_.confidence), 2)) /
                          variance;
     const double critical = std::max(t_quantile(confidence_, df), std::sqrt(alone));
     return (critical + power_quantile(df)) * std::sqrt(variance);

@@ -23,6 +23,7 @@ Settled settle(const Scores& scores, const SettlePlan& plan, const Judging& rule
   if (before.rounds >= plan.seeds.size())
     throw Error("all " + std::to_string(plan.seeds.size()) + " rounds are spent");
   const Judged now = judge(scores, plan.rule_of_a_round(rule), noise);
+  if (!now.leader) throw Error(scores.task() + ": no two encodings have a seed in common");
   Settled result;
   result.rounds = before.rounds + 1;
   result.leader = now.leader;

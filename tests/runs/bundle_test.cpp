@@ -15,7 +15,7 @@ std::map<std::string, RunFiles> runs_of(const std::filesystem::path& comparison)
   std::map<std::string, RunFiles> found;
   each_run(
       comparison, [&](RunFiles run) { found[run.name] = std::move(run); },
-      [](const std::filesystem::path&) {});
+      [](const std::filesystem::path&) {}, [](const ComparisonRecord&) {});
   return found;
 }
 

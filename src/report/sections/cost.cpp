@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "report/power.h"
 #include "report/sections/sections.h"
 
 namespace darope::report {
@@ -10,12 +11,6 @@ namespace {
 // How often the reference's share fits: "1.4x".
 std::string times(double value, double reference) {
   return reference > 0 ? fmt::format(" <small>{:.2f}x</small>", value / reference) : "";
-}
-
-std::string seconds_text(double seconds) {
-  return seconds < 120    ? fmt::format("{:.1f} s", seconds)
-         : seconds < 7200 ? fmt::format("{:.1f} min", seconds / 60)
-                          : fmt::format("{:.1f} h", seconds / 3600);
 }
 
 std::string thousands(double value) {
@@ -34,7 +29,7 @@ std::string cost_section(const Summary& summary, const Gathered&) {
     rows += fmt::format(
         "<tr {}>{}{}{}{}{}</tr>", of_encoding(e), encoding_cell(summary, e),
         number_cell(thousands(c.parameters), c.parameters),
-        number_cell(seconds_text(c.seconds) + times(c.seconds, reference.seconds), c.seconds),
+        number_cell(time_text(c.seconds) + times(c.seconds, reference.seconds), c.seconds),
         number_cell(thousands(c.tokens_per_second) + times(c.tokens_per_second, reference.tokens_per_second),
                     c.tokens_per_second),
         number_cell(fmt::format("{:.0f} MiB", double(c.peak_memory_bytes) / (1 << 20)),

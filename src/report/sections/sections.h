@@ -8,6 +8,8 @@ namespace darope::report {
 
 // One function per section of the page, each in the file of its name; an empty text leaves the section out.
 std::string verdict_section(const Summary& summary, const Gathered& all);
+std::string rounds_section(const Summary& summary, const Gathered& all);
+std::string power_section(const Summary& summary, const Gathered& all);
 std::string ranking_section(const Summary& summary, const Gathered& all);
 std::string matrix_section(const Summary& summary, const Gathered& all);
 std::string losses_section(const Summary& summary, const Gathered& all);

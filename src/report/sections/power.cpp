@@ -1,0 +1,35 @@
+#include "report/power.h"
+
+#include <fmt/format.h>
+
+#include "report/sections/sections.h"
+
+namespace darope::report {
+
+std::string power_section(const Summary& summary, const Gathered& all) {
+  std::string rows, head;
+  for (const char* title : {"dataset", "length", "seeds", "could see", "half the margin takes",
+                            "the margin takes", "twice the margin takes"})
+    head += heading_cell(title);
+  for (const Power& row : powers(all, summary)) {
+    const bool share = row.metric.is_share();
+    rows += fmt::format(
+        "<tr><th scope='row'>{}</th><td>{}</td>{}{}", row.of.empty() ? "all datasets" : escape(row.of),
+        length_name(row.x), number_cell(fmt::to_string(row.seeds), double(row.seeds)),
+        number_cell(
+            fmt::format("{} to {}", size_text(row.least_seen, share), size_text(row.most_seen, share)),
+            row.most_seen));
+    for (const Power::For& what : row.differences)
+      rows += number_cell(fmt::format("<small>{} {}</small>{}", size_text(what.difference, share),
+                                      unit_text(row.metric), in_words(what)),
+                          double(what.need.seeds));
+    rows += "</tr>";
+  }
+  if (rows.empty()) return "";
+  return "<p>True differences that the present runs call better with 80 % power, from the leader's steadiest "
+         "pair to its least steady one; and the seeds in all, with the time of the further runs one after "
+         "another, at which its pairs that are not told apart yet would show smaller ones.</p>" +
+         table(head, rows, "pairs");
+}
+
+}  // namespace darope::report

@@ -1,0 +1,168 @@
+#include "runs/record.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "runs/lines.h"
+
+namespace darope {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr int64_t kRecordSchema = 1, kMostRounds = 20, kMostSeeds = 1000;
+
+ordered_json to_json(const Decision& d) {
+  return {{"first", d.first}, {"second", d.second}, {"verdict", d.verdict}, {"difference", d.difference},
+          {"low", d.low},     {"high", d.high},     {"seeds", d.seeds}};
+}
+
+ordered_json to_json(const Look& look) {
+  ordered_json decided = ordered_json::array();
+  for (const Decision& each : look.decided) decided.push_back(to_json(each));
+  return {{"round", look.round},   {"x", look.x},       {"learned", look.learned},
+          {"leader", look.leader}, {"open", look.open}, {"decided", decided}};
+}
+
+const Json& list(const Json& object, const char* key, const std::string& where) {
+  const auto found = object.is_object() ? object.find(key) : object.end();
+  if (found == object.end() || !found->is_array())
+    throw Error(fmt::format("{}: '{}' should be a list", where, key));
+  return *found;
+}
+
+Decision parse_decision(const Json& json, const std::string& where) {
+  return {.first = need<std::string>(json, "first", where),
+          .second = need<std::string>(json, "second", where),
+          .verdict = need<std::string>(json, "verdict", where),
+          .difference = need<double>(json, "difference", where),
+          .low = need<double>(json, "low", where),
+          .high = need<double>(json, "high", where),
+          .seeds = need<int64_t>(json, "seeds", where)};
+}
+
+Look parse_look(const Json& json, const std::string& where) {
+  Look look{.round = need<int64_t>(json, "round", where),
+            .x = need<double>(json, "x", where),
+            .learned = need<bool>(json, "learned", where),
+            .leader = need<std::string>(json, "leader", where),
+            .open = need<std::vector<std::string>>(json, "open", where)};
+  for (const Json& each : list(json, "decided", where)) look.decided.push_back(parse_decision(each, where));
+  return look;
+}
+
+Settling parse_settling(const Json& json, const std::string& where) {
+  Settling settling{.rounds = need<std::vector<int64_t>>(json, "rounds", where),
+                    .until = need<std::string>(json, "until", where)};
+  check_rounds(settling.rounds);
+  for (const Json& each : list(json, "looks", where)) {
+    const Look look = parse_look(each, where);
+    if (look.round < std::max<int64_t>(1, settling.rounds_made()) ||
+        look.round > int64_t(settling.rounds.size()))
+      throw Error(fmt::format("{}: round {} is not one of {}, or stands behind a later one", where,
+                              look.round, settling.rounds.size()));
+    settling.looks.push_back(look);
+  }
+  return settling;
+}
+
+}  // namespace
+
+void check(const Margins& margins) {
+  const auto refuse = [](const char* key, double value, const char* most) {
+    throw Error(fmt::format("{} is {}: a margin is more than 0{}", key, value, most));
+  };
+  if (!(margins.loss > 0 && std::isfinite(margins.loss))) refuse("margins.loss", margins.loss, "");
+  if (!(margins.accuracy > 0 && margins.accuracy < 1))
+    refuse("margins.accuracy", margins.accuracy, " and less than 1, the whole scale");
+}
+
+void check_rounds(const std::vector<int64_t>& rounds) {
+  if (rounds.empty() || int64_t(rounds.size()) > kMostRounds || rounds.front() < 2 ||
+      rounds.back() > kMostSeeds || !std::is_sorted(rounds.begin(), rounds.end(), std::less_equal<>()))
+    throw Error(
+        fmt::format("rounds is [{}]: numbers of seeds in all that rise from 2 or more, such as [3, 5, 8]",
+                    fmt::join(rounds, ", ")));
+}
+
+ordered_json to_json(const Settling& settling) {
+  ordered_json looks = ordered_json::array();
+  for (const Look& look : settling.looks) looks.push_back(to_json(look));
+  return {{"rounds", settling.rounds},
+          {"alpha_of_a_round", 0.05 / double(settling.rounds.size())},
+          {"until", settling.until},
+          {"looks", looks}};
+}
+
+bool Settling::is_through() const {
+  if (rounds_made() == 0 || rounds_made() == int64_t(rounds.size())) return rounds_made() > 0;
+  return std::ranges::none_of(
+      looks, [&](const Look& look) { return look.round == rounds_made() && !look.open.empty(); });
+}
+
+std::map<std::string, int64_t> Settling::seeds_asked(const std::vector<std::string>& encodings) const {
+  std::map<std::string, int64_t> asked;
+  for (const std::string& encoding : encodings) asked[encoding] = rounds.front();
+  for (const Look& look : looks) {
+    if (look.open.empty() || look.round == int64_t(rounds.size())) continue;
+    asked[look.leader] = rounds[size_t(look.round)];
+    for (const std::string& encoding : look.open) asked[encoding] = rounds[size_t(look.round)];
+  }
+  return asked;
+}
+
+void ComparisonRecord::join(const ComparisonRecord& other, const std::string& where) {
+  seconds = std::max(seconds, other.seconds);
+  for (const auto& [name, theirs] : other.datasets) {
+    OfDataset& ours = datasets.emplace(name, theirs).first->second;
+    if (ours.margins != theirs.margins)
+      throw Error(fmt::format(
+          "{}: the margins for {} were fixed before its runs, {} nats and {} of accuracy; {} and {} cannot "
+          "take their place",
+          where, name, theirs.margins.loss, theirs.margins.accuracy, ours.margins.loss,
+          ours.margins.accuracy));
+    if (!theirs.settling) continue;
+    if (ours.settling && !ours.settling->same_plan(*theirs.settling))
+      throw Error(
+          fmt::format("{}: the rounds for {} were fixed before the first, [{}] until '{}'; [{}] until '{}' "
+                      "cannot take their place",
+                      where, name, fmt::join(theirs.settling->rounds, ", "), theirs.settling->until,
+                      fmt::join(ours.settling->rounds, ", "), ours.settling->until));
+    if (!ours.settling || ours.settling->rounds_made() < theirs.settling->rounds_made())
+      ours.settling = theirs.settling;
+  }
+}
+
+std::string to_text(const ComparisonRecord& record) {
+  ordered_json datasets = ordered_json::object();
+  for (const auto& [name, of] : record.datasets) {
+    datasets[name] = {{"margins", {{"loss", of.margins.loss}, {"accuracy", of.margins.accuracy}}}};
+    if (of.settling) datasets[name]["settling"] = to_json(*of.settling);
+  }
+  const ordered_json json{{"schema", kRecordSchema}, {"seconds", record.seconds}, {"datasets", datasets}};
+  return json.dump(1) + "\n";
+}
+
+ComparisonRecord parse_record(const std::string& text, const std::string& where) {
+  const Json json = parse_json(text, where);
+  if (const auto schema = need<int64_t>(json, "schema", where); schema != kRecordSchema)
+    throw Error(fmt::format("{}: schema {} is not {}, which this version of darope reads", where, schema,
+                            kRecordSchema));
+  ComparisonRecord record;
+  record.seconds = need<double>(json, "seconds", where);
+  for (const auto& [name, of] : need<std::map<std::string, Json>>(json, "datasets", where)) {
+    const std::string here = fmt::format("{}, {}", where, name.substr(0, 80));
+    const auto margins = need<Json>(of, "margins", here);
+    ComparisonRecord::OfDataset& dataset = record.datasets[name];
+    dataset.margins = {need<double>(margins, "loss", here), need<double>(margins, "accuracy", here)};
+    check(dataset.margins);
+    if (of.contains("settling")) dataset.settling = parse_settling(of.at("settling"), here);
+  }
+  return record;
+}
+
+}  // namespace darope
