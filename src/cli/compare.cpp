@@ -225,6 +225,7 @@ void compare_verb(const CompareSettings& s, const CLI::App& verb) {
   report::Options options;
   options.order = encoding_order();
   options.settings = settings_beyond_encoding;
+  if (!s.bundle.empty()) options.links.push_back(fs::proximate(s.bundle, out).string());
   fmt::print("{}\n{}\n", report::terminal_table(report::write_report(out, {out}, options)),
              ComparisonFolder(out).page().string());
   pack(s, out);

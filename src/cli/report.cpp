@@ -42,6 +42,10 @@ void print_report(const ReportSettings& s) {
   report::Options options = s.options;
   options.order = encoding_order();
   options.settings = settings_beyond_encoding;
+  for (const std::string& file : {s.csv, s.bundle})
+    if (!file.empty()) options.links.push_back(fs::proximate(file, out).string());
+  for (const fs::path& source : comparisons)
+    if (fs::is_regular_file(source)) options.links.push_back(fs::proximate(source, out).string());
   const report::Summary summary = report::write_report(out, comparisons, options);
   if (!s.csv.empty()) write_file(s.csv, report::results_csv(summary));
   if (!s.figures.empty()) report::write_figures(s.figures, summary);

@@ -89,10 +89,8 @@ void print_round(const Looks& looks, const std::vector<int64_t>& rounds) {
   fmt::print(stderr, "Round {} of {}, up to {} seeds: {} pair{} decided.{}\n", round, rounds.size(),
              rounds[size_t(round) - 1], decided, decided == 1 ? "" : "s",
              unlearned.empty() ? "" : fmt::format(" Not learned: {}.", fmt::join(unlearned, ", ")));
-  const std::vector<std::string> open = left_open(looks);
-  fmt::print(stderr, "{}\n",
-             open.empty() ? "Every pair with a leader is decided, where anything was learned."
-                          : fmt::format("Still open: {}.", fmt::join(open, "; ")));
+  if (const std::vector<std::string> open = left_open(looks); !open.empty())
+    fmt::print(stderr, "Still open: {}.\n", fmt::join(open, "; "));
 }
 
 class Rounds {

@@ -127,6 +127,10 @@ void judge_at(const Gathered& all, const Dataset& dataset, Summary& summary, sta
     let_stand(*settling, at.x, *at.judged);
   at.standings = standings(*at.judged, {&table}, rule.higher_better);
   at.splits = splits(table, *at.judged, rule);
+  const double scale = dataset.metric.is_share() ? 1 - floor_of(dataset.metric, at.x) : 1;
+  for (const Standing& standing : at.standings)
+    for (Cell& cell : at.cells)
+      if (cell.encoding == standing.encoding) cell.half_width = scale * standing.half_width;
 }
 
 void test_as_the_paper_does(const Gathered& all, const Dataset& dataset, const Summary& summary,

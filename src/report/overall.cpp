@@ -71,8 +71,23 @@ void mean_over(const Datasets& datasets, double x, size_t encoding, std::optiona
   if (whole && seeds > 1) spread = stats::propagated_seed_sd(by_seed);
 }
 
+// What the best constant answers reach on the same scale; nothing where one of them is not told.
+std::optional<double> mean_of_constants(const Datasets& datasets, double x,
+                                        std::optional<double> Metric::* chance) {
+  stats::Values values;
+  for (const Dataset* dataset : datasets)
+    if (const auto constant = dataset->at(x)->best_constant)
+      values.push_back(stats::chance_normalised(*constant, *(dataset->metric.*chance)));
+  return values.size() == datasets.size() ? std::optional(stats::mean(values)) : std::nullopt;
+}
+
 Aggregate aggregate(const Summary& summary, double x, const std::string& over, const Datasets& datasets) {
-  Aggregate result{.x = x, .over = over, .datasets = names_of(datasets), .rows = {}};
+  Aggregate result{.x = x,
+                   .over = over,
+                   .datasets = names_of(datasets),
+                   .rows = {},
+                   .constant = mean_of_constants(datasets, x, &Metric::chance),
+                   .constant_true = mean_of_constants(datasets, x, &Metric::true_chance)};
   for (size_t e = 0; e < summary.encodings.size(); ++e) {
     Aggregate::Row& row = result.rows.emplace_back();
     row.encoding = summary.encodings[e];

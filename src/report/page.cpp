@@ -74,8 +74,8 @@ std::string render_page(const Summary& summary, const Gathered& all) {
       "encoding?</title>\n<style>";
   html += assets::page_css;
   html += assets::picture_css;
-  html += "</style></head>\n<body><header><h1>Which positional encoding?</h1></header>\n" + toolbar(summary) +
-          "\n<main>";
+  html += "</style></head>\n<body><header><h1>Which positional encoding?</h1>" + page_header(summary, all) +
+          "</header>\n" + toolbar(summary) + "\n<main>";
   for (const Section& section : kSections)
     if (const std::string body = section.render(summary, all); !body.empty())
       html += fmt::format("\n<section id='{}'><h2>{}</h2>{}</section>", section.id, section.title, body);

@@ -98,6 +98,7 @@ std::string in_words(const Power::For& what) {
 }
 
 std::string terminal_power(const std::vector<Power>& rows) {
+  if (rows.empty()) return "Nothing was learned that two encodings could be compared on.\n";
   std::string text =
       "What the leader's pairs could see with 80 % power, and what smaller differences would take:\n";
   for (const Power& row : rows) {

@@ -112,6 +112,7 @@ ordered_json to_json(const Cell& cell) {
                     {"mean", maybe(cell.mean)},
                     {"pooled", maybe(cell.pooled)},
                     {"seed_sd", maybe(cell.seed_sd)},
+                    {"half_width", maybe(cell.half_width)},
                     {"cousineau_morey", maybe(cell.cousineau_morey)},
                     {"normalised", maybe(cell.normalised)},
                     {"normalised_true", maybe(cell.normalised_true)},
@@ -218,7 +219,12 @@ ordered_json to_json(const Aggregate& aggregate) {
                     {"seed_sd", maybe(row.normalised_sd)},
                     {"normalised_true", maybe(row.normalised_true)},
                     {"seed_sd_true", maybe(row.normalised_true_sd)}});
-  return {{"x", aggregate.x}, {"over", aggregate.over}, {"datasets", aggregate.datasets}, {"rows", rows}};
+  return {{"x", aggregate.x},
+          {"over", aggregate.over},
+          {"datasets", aggregate.datasets},
+          {"rows", rows},
+          {"best_constant", maybe(aggregate.constant)},
+          {"best_constant_true", maybe(aggregate.constant_true)}};
 }
 
 ordered_json to_json(const Ranking& ranking, const std::vector<std::string>& encodings) {

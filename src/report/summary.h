@@ -14,6 +14,7 @@ struct Options {
   bool paper_family = false;          // the paper's test over its four baselines instead of all that were run
   std::vector<std::string> order = {};  // of encodings, as gather() takes it
   SettingsOf settings = {};             // likewise
+  std::vector<std::string> links = {};  // of files beside the page that hold its data
 };
 
 struct Proportion {
@@ -27,6 +28,7 @@ struct Cell {
   std::vector<int64_t> seeds, diverged;  // those that finished, those that did not
   stats::Values by_seed;                 // the mean score of each that finished
   std::optional<double> mean, seed_sd, cousineau_morey;
+  std::optional<double> half_width;  // of its simultaneous interval, in units of the score
   std::optional<double> normalised, normalised_true;
   std::optional<double> pooled;          // the mean over all scored tokens, whichever example they are of
   std::optional<Proportion> proportion;  // of yes or no, over examples, each averaged over seeds
@@ -111,6 +113,7 @@ struct Aggregate {
         normalised_true_sd;  // absent where a run diverged
   };
   std::vector<Row> rows;
+  std::optional<double> constant, constant_true;  // what the best constant answers reach, where all tell one
 };
 
 struct Ranking {

@@ -7,6 +7,14 @@
 
 namespace darope::report {
 
+namespace {
+
+bool is_nought(std::string_view number) {
+  return number.find_first_of("123456789") == std::string_view::npos;
+}
+
+}  // namespace
+
 std::string escape(std::string_view text) {
   std::string safe;
   for (const char c : text) {
@@ -52,7 +60,8 @@ std::string at_length(double x) {
 }
 
 std::string score_text(double value, bool higher_better) {
-  return higher_better ? fmt::format("{:.1f}", 100 * value) : fmt::format("{:.4f}", value);
+  const std::string text = higher_better ? fmt::format("{:.1f}", 100 * value) : fmt::format("{:.4f}", value);
+  return text.starts_with('-') && is_nought(text) ? text.substr(1) : text;
 }
 
 std::string score_text(const std::optional<double>& value, bool higher_better) {
@@ -61,7 +70,7 @@ std::string score_text(const std::optional<double>& value, bool higher_better) {
 
 std::string difference_text(double value, bool share) {
   const std::string text = share ? fmt::format("{:+.1f}", 100 * value) : fmt::format("{:+.4f}", value);
-  return text.find_first_of("123456789") == std::string::npos ? text.substr(1) : text;
+  return is_nought(text) ? text.substr(1) : text;
 }
 
 std::string size_text(double value, bool share) {

@@ -114,7 +114,30 @@ std::vector<Condition> calibration_grid(bool full) {
       {"two run SDs ahead, one other with 5 times the run SD", power, {.unsteady = 5, .lead = 0.02}},
       {"two run SDs ahead, 3 tasks", power, {.examples = 50, .tasks = 3, .lead = 0.02}},
   };
+  // Conditions that no constant of the rule was chosen with: other tails, clusters and numbers of encodings.
+  const std::vector<Condition> other = {
+      {"other: runs and examples with t(3) tails", false_better, {.encodings = 5, .tail_df = 3}},
+      {"other: clusters of 1 to 39, N 1000",
+       false_better,
+       {.encodings = 5, .examples = 1000, .cluster_size = 20, .run_sd = 0.002, .unequal = true}},
+      {"other: t(3), clusters of 1 to 39, one with 3 times the run SD",
+       false_better,
+       {.encodings = 5,
+        .examples = 1000,
+        .cluster_size = 20,
+        .run_sd = 0.005,
+        .unsteady = 3,
+        .tail_df = 3,
+        .unequal = true}},
+      {"other: 7 tasks, t(3)", false_better, {.encodings = 5, .examples = 40, .tasks = 7, .tail_df = 3}},
+      {"other: seeds added, t(3)", false_better_settle, {.encodings = 5, .tail_df = 3}},
+      {"other: one margin ahead, t(3)",
+       wrong_tied,
+       {.encodings = 5, .run_sd = 0.003, .lead = kCalibrationMargin, .tail_df = 3}},
+      {"other: two run SDs ahead, t(3)", power, {.encodings = 5, .lead = 0.02, .tail_df = 3}},
+  };
   grid.insert(grid.end(), more.begin(), more.end());
+  grid.insert(grid.end(), other.begin(), other.end());
   return grid;
 }
 

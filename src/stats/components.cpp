@@ -40,6 +40,7 @@ PairParts pair_parts(const Scores& scores, size_t first, size_t second) {
   const double seeds = double(pair.seeds), clusters = double(scores.clusters());
   for (double& value : by_cluster) value /= seeds;
   pair.difference = mean(by_seed);
+  if (std::abs(pair.difference) <= 1e-13 * scale) pair.difference = 0;  // of equal scores, by rounding
   pair.runs = variance(by_seed, scale);
   if (scores.clusters() < 2) return pair;
   const double of_clusters = variance(by_cluster, scale);

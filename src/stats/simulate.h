@@ -9,8 +9,10 @@ namespace darope::stats {
 struct Truth {
   size_t encodings = 6, seeds = 3, examples = 200, cluster_size = 1, tasks = 1;
   double run_sd = 0.01, example_sd = 0.02, residual_sd = 0.02, seed_sd = 0.01;
-  double unsteady = 1;  // times run_sd, for the last encoding
-  double lead = 0;      // of the first encoding over the others
+  double unsteady = 1;   // times run_sd, for the last encoding
+  double lead = 0;       // of the first encoding over the others
+  size_t tail_df = 0;    // of Student's t in place of the normal for runs and clusters, 3 or more; 0: normal
+  bool unequal = false;  // clusters of 1 to 2 cluster_size - 1 examples instead of cluster_size each
 };
 Scores simulate(const Truth& truth, size_t task, Random& random);
 

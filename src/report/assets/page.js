@@ -124,6 +124,99 @@
     button => button.addEventListener('click', () => showLength(button.dataset.length)));
   if (document.querySelector('[data-length]')) showLength('0');
 
+  const reference = document.getElementById('reference');
+  reference?.addEventListener('change', () => all('[data-signs]').forEach(
+    element => { element.textContent = element.dataset.signs.split(',')[reference.selectedIndex] ?? ''; }));
+
+  // ---- saving: pictures as SVG, tables as CSV, Markdown and LaTeX, of what is shown
+  function save(name, text) {
+    const link = document.createElement('a');
+    link.href = URL.createObjectURL(new Blob([text], { type: 'text/plain' }));
+    link.download = name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  }
+  const xml = text => text.replace(/[&<>"']/g, c => `&#${c.charCodeAt(0)};`);
+  const theme = () => [...document.styleSheets[0].cssRules]
+    .filter(rule => /^\.(scale|marker)/.test(rule.selectorText ?? '')).map(rule => rule.cssText).join('')
+    + `svg{${['paper', 'ink', 'soft', 'line', ...[...Array(8).keys()].map(i => `s${i}`)]
+      .map(name => `--${name}:${colour(`--${name}`)}`).join(';')}}`;
+  function pictureFile(svg) {
+    const copy = svg.cloneNode(true);
+    all('.off', copy).forEach(element => element.remove());
+    copy.insertAdjacentHTML('afterbegin', `<style>${theme()}</style>`);
+    return new XMLSerializer().serializeToString(copy);
+  }
+  // What Chart.js has drawn, once more as lines and text.
+  function chartFile(chart) {
+    const { x, y } = chart.scales, { left, right, top, bottom } = chart.chartArea, room = 22;
+    const text = (at, up, words, anchor, turn = '') =>
+      `<text x="${at.toFixed(1)}" y="${up.toFixed(1)}" text-anchor="${anchor}"${turn}>`
+      + `${xml(String(words))}</text>`;
+    const parts = [];
+    x.ticks.forEach((tick, i) => parts.push(text(x.getPixelForTick(i), bottom + 16, tick.label, 'middle')));
+    y.ticks.forEach((tick, i) => {
+      const up = y.getPixelForTick(i);
+      parts.push(`<path class="g" d="M${left} ${up.toFixed(1)}H${right}"/>`,
+        text(left - 6, up + 4, tick.label, 'end'));
+    });
+    const middle = (top + bottom) / 2;
+    parts.push(text((left + right) / 2, bottom + 34, x.options.title.text, 'middle'),
+      text(12, middle, y.options.title.text, 'middle', ` transform="rotate(-90 12 ${middle})"`));
+    let along = left;
+    chart.data.datasets.forEach((set, i) => {
+      if (!chart.isDatasetVisible(i)) return;
+      const points = chart.getDatasetMeta(i).data.filter(point => !point.skip && Number.isFinite(point.y));
+      const path = points.map(
+        (point, k) => `${k ? 'L' : 'M'}${point.x.toFixed(1)} ${point.y.toFixed(1)}`).join('');
+      parts.push(`<path stroke="${set.borderColor}" stroke-dasharray="${(set.borderDash ?? []).join(' ')}"`
+        + ` stroke-width="${set.borderWidth}" d="${path}"/>`);
+      if (set.pointRadius) points.forEach(point => parts.push(
+        `<circle cx="${point.x.toFixed(1)}" cy="${point.y.toFixed(1)}" r="3" fill="${set.borderColor}"/>`));
+      parts.push(`<path stroke="${set.borderColor}" stroke-width="3" d="M${along} -10h14"/>`,
+        text(along + 18, -6, set.label, 'start'));
+      along += 30 + 7 * set.label.length;
+    });
+    const width = Math.max(chart.width, along);
+    return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 ${-room} ${width} ${chart.height + room + 8}">`
+      + `<style>text{font:12px sans-serif;fill:${colour('--ink')}}path{fill:none}`
+      + `.g{stroke:${colour('--line')}}</style>`
+      + `<rect y="${-room}" width="100%" height="100%" fill="${colour('--paper')}"/>${parts.join('')}</svg>`;
+  }
+  const words = cell => [...cell.childNodes].map(node => node.textContent.trim()).filter(Boolean).join(' ');
+  const rowsOf = table => [...table.rows].map(row => [...row.cells]
+    .filter(cell => !cell.classList.contains('off')).map(words))
+    .filter((_, i) => !table.rows[i].classList.contains('off'));
+  const forms = {
+    csv: rows => rows.map(row => row.map(
+      cell => /[",\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell).join(',') + '\r\n').join(''),
+    md: rows => rows.map((row, i) => `| ${row.map(cell => cell.replace(/[\\|]/g, '\\$&')).join(' | ')} |\n`
+      + (i ? '' : `|${'---|'.repeat(row.length)}\n`)).join(''),
+    tex: rows => `\\begin{tabular}{${'l'.repeat(rows[0].length)}}\n\\hline\n`
+      + rows.map((row, i) => row.map(cell => cell.replaceAll('\\', '\\textbackslash ')
+        .replace(/[&%$#_{}]/g, '\\$&').replaceAll('±', '$\\pm$')).join(' & ') + ' \\\\\n'
+        + (i ? '' : '\\hline\n')).join('') + '\\hline\n\\end{tabular}\n',
+  };
+  function offer(after, kinds) {
+    const bar = document.createElement('div');
+    const number = all('.save').length + 1;
+    const section = after.closest('section').id;
+    bar.className = 'save';
+    bar.append('save as ');
+    for (const [kind, make] of Object.entries(kinds)) {
+      const button = document.createElement('button');
+      button.type = 'button';
+      button.textContent = { svg: 'SVG', csv: 'CSV', md: 'Markdown', tex: 'LaTeX' }[kind];
+      button.addEventListener('click', () => save(`${section}-${number}.${kind}`, make()));
+      bar.append(button);
+    }
+    after.after(bar);
+  }
+  all('svg.scale').forEach(svg => offer(svg, { svg: () => pictureFile(svg) }));
+  all('.canvas').forEach(box => offer(box, { svg: () => chartFile(Chart.getChart(box.firstElementChild)) }));
+  all('.scroll > table').forEach(table => offer(table.parentNode, Object.fromEntries(
+    Object.entries(forms).map(([kind, form]) => [kind, () => form(rowsOf(table))]))));
+
   // Paper is white whatever the screen is.
   const repaint = print => {
     document.documentElement.toggleAttribute('data-print', print);

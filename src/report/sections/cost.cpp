@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <set>
 
 #include "report/power.h"
 #include "report/sections/sections.h"
@@ -19,9 +19,18 @@ std::string thousands(double value) {
   return digits;
 }
 
+// Times of different machines cannot stand beside each other.
+std::string machines_in_words(const Gathered& all) {
+  std::set<std::string> machines;
+  for (const Run& run : all.runs) machines.insert(run.machine);
+  return machines.size() > 1 ? fmt::format(" <b>The runs come from {} machines, so these times mix them.</b>",
+                                           machines.size())
+                             : "";
+}
+
 }  // namespace
 
-std::string cost_section(const Summary& summary, const Gathered&) {
+std::string cost_section(const Summary& summary, const Gathered& all) {
   const Cost& reference = summary.costs[index_of(summary, summary.reference)];
   std::string rows;
   for (size_t e = 0; e < summary.encodings.size(); ++e) {
@@ -39,9 +48,11 @@ std::string cost_section(const Summary& summary, const Gathered&) {
   for (const char* title : {"encoding", "parameters", "time a run", "tokens/s", "peak memory"})
     head += heading_cell(title);
   return fmt::format(
-      "<p>Means over finished runs, as long as they took beside whatever else the machine did; memory is the "
-      "most any run took. Small figures: times what {} takes.</p>{}",
-      escape(summary.reference), table(head, rows));
+      "<p>Means over finished runs, as long as they took beside whatever else the machine did, other runs of "
+      "this comparison included; memory is the most any run took. Small figures: times what {} takes. "
+      "Nothing "
+      "is said here about other sizes or machines: <code>darope bench</code> times encodings alone.{}</p>{}",
+      escape(summary.reference), machines_in_words(all), table(head, rows));
 }
 
 }  // namespace darope::report

@@ -29,7 +29,7 @@ ordered_json lengths_data(const Summary& summary) {
                    spread = ordered_json::array();
       for (const AtLength& at : dataset.lengths) {
         mean.push_back(rounded(at.cells[e].mean, scale));
-        width.push_back(rounded(at.cells[e].cousineau_morey, scale));
+        width.push_back(rounded(at.cells[e].half_width, scale));
         spread.push_back(rounded(at.cells[e].seed_sd, scale));
       }
       series.push_back({{"mean", mean}, {"width", width}, {"spread", spread}});

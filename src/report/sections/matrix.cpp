@@ -53,9 +53,7 @@ std::string beside(const Dataset& dataset, double x, const std::string& encoding
 std::string hover(const Dataset& dataset, const AtLength& at, const Cell& cell) {
   const auto score = [&](double v) { return score_text(v, dataset.metric.is_share()); };
   std::string text = fmt::format("{} on {}: {}", cell.encoding, dataset.name, score(*cell.mean));
-  if (cell.cousineau_morey)
-    text += fmt::format("\n95 % within examples ± {} (Cousineau-Morey), ± {} (Loftus-Masson)",
-                        score(*cell.cousineau_morey), score(*at.loftus_masson));
+  if (cell.half_width) text += fmt::format("\nsimultaneous 95 % interval ± {}", score(*cell.half_width));
   if (cell.pooled) text += fmt::format("\nover all tokens alike {}", score(*cell.pooled));
   std::string seeds;
   for (size_t s = 0; s < cell.seeds.size(); ++s)
@@ -68,6 +66,14 @@ std::string hover(const Dataset& dataset, const AtLength& at, const Cell& cell) 
   return text;
 }
 
+// Signs against every encoding, for the reader who takes another reference.
+std::string all_signs(const std::vector<Cell>& against, const AtLength& at, const std::string& encoding) {
+  std::vector<std::string> signs;
+  for (const Cell& other : against)
+    signs.push_back(other.encoding == encoding ? "" : sign_against(other.encoding, at, encoding));
+  return fmt::format("{}", fmt::join(signs, ","));
+}
+
 std::string cell_html(const Dataset& dataset, const AtLength& at, const Cell& cell, size_t e,
                       const std::string& reference) {
   const std::string lost =
@@ -77,14 +83,15 @@ std::string cell_html(const Dataset& dataset, const AtLength& at, const Cell& ce
   if (!cell.mean)
     return number_cell(lost.empty() ? "<small>not run</small>" : lost, std::nullopt, of_encoding(e));
   const std::string width =
-      (cell.cousineau_morey
-           ? fmt::format("<small>± {}</small>", score_text(*cell.cousineau_morey, dataset.metric.is_share()))
+      (cell.half_width
+           ? fmt::format("<small>± {}</small>", score_text(*cell.half_width, dataset.metric.is_share()))
            : "") +
       (cell.seed_sd
            ? fmt::format("<small>SD {}</small>", score_text(*cell.seed_sd, dataset.metric.is_share()))
            : "");
   return number_cell(
-      fmt::format("<b>{}</b> <i>{}</i>{}{}", score_text(*cell.mean, dataset.metric.is_share()),
+      fmt::format("<b>{}</b> <i data-signs='{}'>{}</i>{}{}",
+                  score_text(*cell.mean, dataset.metric.is_share()), all_signs(at.cells, at, cell.encoding),
                   sign_against(reference, at, cell.encoding), width, lost),
       cell.mean,
       fmt::format("{} class='heat{}' style='--h:{:.2f}' title='{}'", of_encoding(e),
@@ -104,15 +111,24 @@ std::string dataset_row(const Dataset& dataset, const AtLength& at, const std::s
   return fmt::format("<tr{}>{}</tr>", at.learned ? "" : " class='faint'", row);
 }
 
+std::string reference_choice(const Summary& summary) {
+  std::string options;
+  for (const std::string& encoding : summary.encodings)
+    options += fmt::format("<option{}>{}</option>", encoding == summary.reference ? " selected" : "",
+                           escape(encoding));
+  return fmt::format("<select id='reference' aria-label='reference'>{}</select>", options);
+}
+
 }  // namespace
 
 std::string matrix_section(const Summary& summary, const Gathered&) {
   std::string html = fmt::format(
-      "<p>Scores: {}. Mean over seeds ± the 95 % within-example half-width, and the SD over seeds; the best "
+      "<p>Scores: {}. Mean over seeds ± the half-width of its simultaneous 95 % interval, and the SD over "
+      "seeds; the best "
       "of a row is underlined. "
       "Beside it, against {}: ▲ better, ▼ worse, = tied, ? undecided. "
       "Hover a cell for its seeds, the mean over tokens, exact match and more.</p>",
-      units_in_words(summary), escape(summary.reference));
+      units_in_words(summary), reference_choice(summary));
   for (size_t i = 0; i < summary.lengths.size(); ++i) {
     std::string head = heading_cell("dataset"), rows;
     for (size_t e = 0; e < summary.encodings.size(); ++e)

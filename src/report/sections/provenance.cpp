@@ -4,11 +4,10 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <sstream>
 
-#include "base/json.h"
 #include "base/shell.h"
 #include "report/sections/sections.h"
+#include "report/settings.h"
 #include "report/words.h"
 
 namespace darope::report {
@@ -18,24 +17,6 @@ std::string config_name(const std::string& dataset) {
   std::string name = dataset + ".yaml";
   std::replace(name.begin(), name.end(), '/', '_');
   return name;
-}
-
-// Settings by their whole names, from a config.yaml as runs write it: one on a line, sections by two spaces.
-std::map<std::string, std::string> settings_of(const std::string& yaml) {
-  std::map<std::string, std::string> settings;
-  std::vector<std::string> sections;
-  std::istringstream lines(yaml);
-  for (std::string line; std::getline(lines, line);) {
-    const size_t indent = line.find_first_not_of(' '), colon = line.find(": ");
-    if (indent == std::string::npos) continue;
-    sections.resize(std::min(sections.size(), indent / 2));
-    if (line.ends_with(':')) sections.push_back(line.substr(indent, line.size() - indent - 1) + ".");
-    if (colon == std::string::npos) continue;
-    const Json value = Json::parse(line.substr(colon + 2), nullptr, false);
-    settings[fmt::format("{}{}", fmt::join(sections, ""), line.substr(indent, colon - indent))] =
-        value.is_string() ? value.get<std::string>() : line.substr(colon + 2);
-  }
-  return settings;
 }
 
 // The run whose config stands on the page for all of its dataset.

@@ -46,6 +46,18 @@ std::string body_row(const Summary& summary, double x, size_t e) {
   return fmt::format("<tr {}>{}</tr>", of_encoding(e), row);
 }
 
+// What needs no learning, on the same scale.
+std::string constant_row(const Summary& summary, double x) {
+  std::string row;
+  bool any = false;
+  for (const Aggregate* each : aggregates_at(summary, x)) {
+    row += number_cell(score_text(each->constant_true, true), each->constant_true);
+    if (each->over == "all") row += number_cell(score_text(each->constant, true), each->constant);
+    any |= each->constant_true.has_value();
+  }
+  return any ? "<tr><th scope='row'>best constant answer</th><td></td>" + row + "</tr>" : "";
+}
+
 std::string gap_table(const Summary& summary, double x) {
   std::string rows;
   for (const Gap& gap : summary.gaps)
@@ -85,6 +97,7 @@ std::string ranking_section(const Summary& summary, const Gathered&) {
     }
     std::string rows;
     for (size_t e = 0; e < summary.encodings.size(); ++e) rows += body_row(summary, summary.lengths[i], e);
+    rows += constant_row(summary, summary.lengths[i]);
     html += per_length(summary, i,
                        table(heading(summary, summary.lengths[i]), rows, "means", "data-sort='1'") +
                            gap_table(summary, summary.lengths[i]));

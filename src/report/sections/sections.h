@@ -7,6 +7,7 @@
 namespace darope::report {
 
 // One function per section of the page, each in the file of its name; an empty text leaves the section out.
+std::string page_header(const Summary& summary, const Gathered& all);  // what was run, in a few lines
 std::string verdict_section(const Summary& summary, const Gathered& all);
 std::string rounds_section(const Summary& summary, const Gathered& all);
 std::string power_section(const Summary& summary, const Gathered& all);

@@ -132,7 +132,7 @@ std::string papers_own_test(const Summary& summary) {
     head += heading_cell(title);
   for (const Dataset& dataset : summary.datasets)
     for (const AtLength& at : dataset.lengths)
-      for (const stats::PaperTest& c : at.paper)
+      for (const stats::PaperTest& c : at.learned ? at.paper : std::vector<stats::PaperTest>{})
         rows += fmt::format("<tr><th scope='row'>{}</th><td>{}</td><td>{}</td>{}{}{}</tr>",
                             escape(dataset.name), length_name(at.x), escape(c.second),
                             number_cell(difference_text(c.test.mean, dataset.metric.is_share()), c.test.mean),
