@@ -29,6 +29,13 @@ stats::Values values_of(const Scores& scores, const Metric& metric, double x) {
   return values;
 }
 
+size_t witnesses_of(const Scores& scores) {
+  const std::vector<int64_t> clusters = numbered(scores);
+  std::vector<size_t> sizes(size_t(*std::ranges::max_element(clusters)) + 1);
+  for (const int64_t cluster : clusters) ++sizes[size_t(cluster)];
+  return stats::witnesses(sizes);
+}
+
 stats::Values runs_of(const stats::Scores& table, size_t encoding) {
   stats::Values runs;
   for (size_t s = 0; s < table.seeds(); ++s)
@@ -91,7 +98,10 @@ stats::Scores score_table(const Gathered& all, const std::string& dataset, const
       const Run* run = all.find(dataset, encodings[e], all.seeds[s]);
       if (!run) continue;
       const stats::Values values = values_of(run->scores.at(key_of(metric)).at(x), metric, x);
-      if (!table) table.emplace(dataset, encodings, all.seeds.size(), values.size());
+      if (!table) {
+        table.emplace(dataset, encodings, all.seeds.size(), values.size());
+        table->set_witnesses(witnesses_of(run->scores.at(key_of(metric)).at(x)));
+      }
       table->set(e, s, values);
     }
   if (!table) throw Error(dataset + ": no run to compare");

@@ -27,15 +27,6 @@ double seconds_for(const Gathered& all, const std::string& dataset, size_t seeds
   return total;
 }
 
-std::vector<stats::PairVerdict> leads(const stats::Judged& judged) {
-  std::vector<stats::PairVerdict> pairs;
-  for (size_t e = 0; judged.leader && e < judged.encodings.size(); ++e)
-    if (e != *judged.leader)
-      if (const stats::PairVerdict pair = judged.pair(*judged.leader, e); pair.seeds > 0)
-        pairs.push_back(pair);
-  return pairs;
-}
-
 // The most that any pair needs; one that cannot say, or is out of reach, stands for all.
 stats::Need most_needed(const std::vector<stats::PairVerdict>& pairs, size_t encodings, double difference) {
   stats::Need most;
@@ -50,7 +41,8 @@ stats::Need most_needed(const std::vector<stats::PairVerdict>& pairs, size_t enc
 
 std::optional<Power> power_of(const Gathered& all, const stats::Judged& judged, Power power,
                               const std::vector<std::string>& datasets) {
-  const std::vector<stats::PairVerdict> pairs = leads(judged);
+  std::vector<stats::PairVerdict> pairs;
+  std::ranges::copy_if(judged.pairs, std::back_inserter(pairs), [](const auto& p) { return p.seeds > 0; });
   if (pairs.empty()) return std::nullopt;
   const auto [least, most] = std::ranges::minmax_element(pairs, {}, stats::detectable);
   power.least_seen = stats::detectable(*least);
@@ -100,7 +92,7 @@ std::string in_words(const Power::For& what) {
 std::string terminal_power(const std::vector<Power>& rows) {
   if (rows.empty()) return "Nothing was learned that two encodings could be compared on.\n";
   std::string text =
-      "What the leader's pairs could see with 80 % power, and what smaller differences would take:\n";
+      "What pairs could see with 80 % power, and what a difference takes where pairs are still open:\n";
   for (const Power& row : rows) {
     const bool share = row.metric.is_share();
     text +=

@@ -5,7 +5,7 @@
 namespace darope::report {
 
 // What a comparison's present runs could have seen, and what it would take to see less: of one dataset at one
-// place, or of all datasets together. It speaks of the leader's pairs, on which the verdict rests.
+// place, or of all datasets together.
 struct Power {
   std::string of;  // a dataset; "" is all of them
   Metric metric;

@@ -48,6 +48,7 @@ bool wrong_while_settling(const Truth& truth, Random& random, Noise& noise) {
   Settled settled;
   do {
     Scores now(all.task(), all.encodings(), most.seeds, all.clusters());
+    now.set_witnesses(all.witnesses());
     for (size_t e = 0; e < made.size(); ++e)
       for (size_t s = 0; s < made[e]; ++s) now.set(e, s, all.at(e, s));
     settled = settle(now, plan, kRule, settled, noise);
@@ -129,6 +130,9 @@ std::vector<Condition> calibration_grid(bool full) {
         .unsteady = 3,
         .tail_df = 3,
         .unequal = true}},
+      {"other: clusters of 1 to 9, N 300, 8 encodings, t(4)",
+       false_better,
+       {.encodings = 8, .examples = 300, .cluster_size = 5, .run_sd = 0.001, .tail_df = 4, .unequal = true}},
       {"other: 7 tasks, t(3)", false_better, {.encodings = 5, .examples = 40, .tasks = 7, .tail_df = 3}},
       {"other: seeds added, t(3)", false_better_settle, {.encodings = 5, .tail_df = 3}},
       {"other: one margin ahead, t(3)",

@@ -56,8 +56,11 @@ PairParts pair_parts(const Scores& scores, size_t first, size_t second) {
 
 TaskParts components(const Scores& scores) {
   const size_t encodings = scores.encodings().size();
-  TaskParts parts{
-      .encodings = encodings, .seeds = scores.seeds(), .clusters = scores.clusters(), .has = {}, .pairs = {}};
+  TaskParts parts{.encodings = encodings,
+                  .seeds = scores.seeds(),
+                  .clusters = scores.witnesses(),
+                  .has = {},
+                  .pairs = {}};
   for (size_t e = 0; e < encodings; ++e)
     for (size_t s = 0; s < scores.seeds(); ++s) parts.has.push_back(scores.has(e, s));
   for (size_t a = 0; a < encodings; ++a)

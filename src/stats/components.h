@@ -17,9 +17,9 @@ struct PairParts {
 };
 
 struct TaskParts {
-  size_t encodings = 0, seeds = 0, clusters = 0;
-  std::vector<uint8_t> has;      // encodings x seeds
-  std::vector<PairParts> pairs;  // (i, j) with i < j, row by row
+  size_t encodings = 0, seeds = 0, clusters = 0;  // the last as many as count
+  std::vector<uint8_t> has;                       // encodings x seeds
+  std::vector<PairParts> pairs;                   // (i, j) with i < j, row by row
 };
 
 // An Error where a task has several clusters in name but one in fact: nothing tells how examples vary.

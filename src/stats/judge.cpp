@@ -188,6 +188,7 @@ bool is_learned(const Scores& task, double best_constant, const Judging& rule, N
   const size_t constant = names.size();
   names.push_back("the best constant answer");
   Scores with_constant(task.task(), names, task.seeds(), task.clusters());
+  with_constant.set_witnesses(task.witnesses());
   for (size_t s = 0; s < task.seeds(); ++s) {
     for (size_t e = 0; e < constant; ++e)
       if (task.has(e, s)) with_constant.set(e, s, task.at(e, s));

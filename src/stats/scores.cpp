@@ -1,6 +1,7 @@
 #include "stats/scores.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/error.h"
 
@@ -41,6 +42,17 @@ Values by_cluster(const Values& examples, const std::vector<int64_t>& cluster) {
     throw Error("scores by cluster: clusters are numbered from 0 without gaps");
   for (double& sum : sums) sum = centre + sum * double(sums.size()) / double(examples.size());
   return sums;
+}
+
+size_t witnesses(const std::vector<size_t>& sizes) {
+  double squares = 0, fourths = 0;
+  for (const size_t size : sizes) {
+    const double square = std::pow(double(size), 2);
+    squares += square;
+    fourths += square * square;
+  }
+  const double count = std::floor(squares * squares / fourths + 1e-9);
+  return std::clamp(size_t(count), std::min<size_t>(2, sizes.size()), sizes.size());
 }
 
 }  // namespace darope::stats

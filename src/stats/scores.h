@@ -24,10 +24,14 @@ class Scores {
   size_t seeds() const { return seeds_; }
   size_t clusters() const { return clusters_; }
 
+  // How many clusters of one size would tell as much of how clusters vary as these do.
+  size_t witnesses() const { return witnesses_; }
+  void set_witnesses(size_t witnesses) { witnesses_ = witnesses; }
+
  private:
   std::string task_;
   std::vector<std::string> encodings_;
-  size_t seeds_, clusters_;
+  size_t seeds_, clusters_, witnesses_ = clusters_;
   Table runs_;
 };
 
@@ -35,5 +39,10 @@ class Scores {
 // clusters: m + C/N * (sum over the cluster's examples of y - m). Of clusters of one size, their means.
 // `cluster` numbers each example's cluster 0 .. C-1; an Error where one of them is empty.
 Values by_cluster(const Values& examples, const std::vector<int64_t>& cluster);
+
+// Clusters of so many examples each: the large ones decide the mean, so that fewer speak than there are. The
+// degrees of freedom of the sum of their squares are Satterthwaite's, (sum n^2)^2 / sum n^4; 2 at least,
+// where there are two clusters.
+size_t witnesses(const std::vector<size_t>& sizes);
 
 }  // namespace darope::stats

@@ -32,6 +32,7 @@ Scores simulate(const Truth& truth, size_t task, Random& random) {
   std::vector<std::string> names;
   for (size_t e = 0; e < truth.encodings; ++e) names.push_back("encoding " + std::to_string(e + 1));
   Scores scores("task " + std::to_string(task + 1), names, truth.seeds, clusters);
+  scores.set_witnesses(witnesses(sizes));
 
   Values shared(truth.seeds);
   for (double& seed : shared) seed = truth.seed_sd * random.normal();

@@ -3,17 +3,22 @@ they say.
 """
 
 import base64
+import csv
+import io
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
+import xml.etree.ElementTree
 
 import pytest
 from comparison import ACCURACY, DATASETS, LOSSES, write_comparison, write_losses
 from programs import BUILD
 from selenium import webdriver
 from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import Select
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 if not CHROMIUM or not DRIVER:
@@ -192,6 +197,87 @@ def test_pictures_of_losses_have_the_best_first_and_every_run_a_dot(losses):
         )
     finally:
         driver.quit()
+
+
+def saved(driver, section, words):
+    """The name and the text of what a button of a section's first bar would save."""
+    return driver.execute_async_script(
+        "const [section, words, done] = arguments;"
+        "let name;"
+        "URL.createObjectURL = blob => { blob.text().then(text => done([name, text])); return 'data:,'; };"
+        "HTMLAnchorElement.prototype.click = function () { name = this.download; };"
+        "[...document.querySelectorAll(`#${section} .save button`)]"
+        ".find(button => button.textContent === words).click();",
+        section,
+        words,
+    )
+
+
+def test_tables_are_saved_as_they_are_shown(page):
+    name, text = saved(page, "matrix", "CSV")
+    rows = list(csv.reader(io.StringIO(text)))
+    assert name.endswith(".csv") and rows[0][0] == "dataset" and rows[0][1:] == list(ACCURACY)
+    assert len(rows) == 1 + len(DATASETS) and len({len(row) for row in rows}) == 1
+    assert any("±" in cell for cell in rows[1])
+    page.find_element(By.CSS_SELECTOR, "[data-toggle='0']").click()
+    assert len(saved(page, "matrix", "CSV")[1].splitlines()[0].split(",")) == len(ACCURACY)
+    name, text = saved(page, "matrix", "Markdown")
+    lines = text.splitlines()
+    assert name.endswith(".md") and lines[1] == "|" + "---|" * len(ACCURACY)
+    name, text = saved(page, "matrix", "LaTeX")
+    assert text.startswith("\\begin{tabular}{") and "reverse\\_string" in text and "\u00b1" not in text
+
+
+@pytest.mark.parametrize("section", ["verdict", "lengths", "curves"])
+def test_pictures_are_saved_as_svg(page, section):
+    name, text = saved(page, section, "SVG")
+    svg = xml.etree.ElementTree.fromstring(text)
+    assert name.endswith(".svg") and svg.tag == "{http://www.w3.org/2000/svg}svg"
+    drawn = "".join(svg.itertext())
+    assert all(encoding in drawn for encoding in ACCURACY)
+    assert "var(--" not in text or "--s0:" in text  # colours come with it
+
+
+def test_another_reference_turns_the_signs(page):
+    choice = Select(page.find_element(By.ID, "reference"))
+    assert choice.first_selected_option.text == "darope"
+
+    def signs(encoding):
+        rows = page.find_elements(By.CSS_SELECTOR, "#matrix [data-x='0'] tbody tr")
+        return [row.find_element(By.CSS_SELECTOR, f"td[data-e='{encoding}'] i").text for row in rows]
+
+    nope, darope = list(ACCURACY).index("nope"), list(ACCURACY).index("darope")
+    before = signs(nope)
+    choice.select_by_visible_text("nope")
+    turned = {"▲": "▼", "▼": "▲"}
+    assert signs(darope) == [turned.get(sign, sign) for sign in before] and not any(signs(nope))
+
+
+def test_the_head_tells_what_was_run_and_where_its_numbers_are(page):
+    head = page.find_element(By.TAG_NAME, "header").text
+    assert "parameters" in head and "darope report" in head and "reverse_string" in head
+    links = [link.get_attribute("href") for link in page.find_elements(By.CSS_SELECTOR, "header a")]
+    assert links[0].endswith("/results.json")
+
+
+def test_the_best_constant_answer_stands_beside_the_means(page):
+    row = page.find_element(By.XPATH, "//section[@id='ranking']//tr[th='best constant answer']")
+    assert re.search(r"\d\.\d", row.text)
+
+
+def test_no_table_is_cut_on_paper(page):
+    pdf = base64.b64decode(page.execute_cdp_cmd("Page.printToPDF", {"printBackground": True})["data"])
+    assert pdf.startswith(b"%PDF")
+    page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    page.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": 794, "height": 1123, "deviceScaleFactor": 1, "mobile": False},  # A4 at 96 dots an inch
+    )
+    wide = page.execute_script(
+        "return [...document.querySelectorAll('table')].filter(t => t.scrollWidth > 794 && t.offsetParent)"
+        ".map(t => t.closest('section').id)"
+    )
+    assert wide == []
 
 
 @pytest.mark.parametrize("width", [1280, 390])

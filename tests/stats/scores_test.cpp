@@ -42,6 +42,14 @@ TEST(ByCluster, OfUnequalSizeKeepTheMeanOverExamples) {
   EXPECT_NEAR(values[0], 5.4 + 3.0 / 5 * (6 - 3 * 5.4), 1e-14);
 }
 
+TEST(ByCluster, UnequalOnesCountAsFewer) {
+  EXPECT_EQ(witnesses({1, 1, 1, 1}), 4u);
+  EXPECT_EQ(witnesses({7, 7, 7}), 3u);
+  EXPECT_EQ(witnesses({1}), 1u);
+  EXPECT_EQ(witnesses({1000, 1, 1, 1}), 2u);     // one speaks, and two are needed for a spread
+  EXPECT_EQ(witnesses({1, 2, 3, 4, 5, 6}), 3u);  // 91 * 91 / 2275
+}
+
 TEST(ByCluster, RefusesGapsAndNonNumbers) {
   EXPECT_THROW(by_cluster({1, 2}, {0, 2}), Error);
   EXPECT_THROW(by_cluster({1, 2, 3}, {0, 2, 0}), Error);

@@ -26,9 +26,10 @@ std::string power_section(const Summary& summary, const Gathered& all) {
     rows += "</tr>";
   }
   if (rows.empty()) return "";
-  return "<p>True differences that the present runs call better with 80 % power, from the leader's steadiest "
-         "pair to its least steady one; and the seeds in all, with the time of the further runs one after "
-         "another, at which its pairs that are not told apart yet would show smaller ones.</p>" +
+  return "<p>True differences that the present runs call better with 80 % power, from the steadiest pair to "
+         "the least steady one; and the seeds in all, with the time of the further runs one after another, "
+         "at "
+         "which the pairs that are not told apart yet would show smaller ones.</p>" +
          table(head, rows, "pairs");
 }
 
