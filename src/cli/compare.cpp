@@ -135,6 +135,7 @@ void print_plan(const std::vector<RunConfig>& plan, const std::vector<RunConfig>
     }
   };
   look([&] { check_folder(plan); });
+  look([&] { joined_to_folder(fixed_by(config, plan, s.settle), fs::path(config.dump_dir)); });
   look([&] { check_bundles(s, plan, share); });
   for (const RunConfig& run : plan)
     look([&] {
@@ -146,6 +147,9 @@ void print_plan(const std::vector<RunConfig>& plan, const std::vector<RunConfig>
         if (!fs::exists(folder)) finished.insert(name);
     });
   print_cost(share, config, finished);
+  if (s.settle)
+    fmt::print("This is the first of at most {} rounds; each later one adds seeds only where they decide.\n",
+               config.rounds.size());
   fmt::print("{}", refusal);
 }
 
@@ -186,19 +190,18 @@ void compare_verb(const CompareSettings& s, const CLI::App& verb) {
   const Shard shard = s.shard.empty() ? Shard{} : parse_shard(s.shard);
   const fs::path out = config.dump_dir;
   const std::vector<RunConfig> plan = make_plan(config);
-  const std::optional<Settling> settling =
-      s.settle ? std::optional(Settling{.rounds = config.rounds, .until = config.until}) : std::nullopt;
-  const ComparisonRecord fixed = fixed_by(config, plan, settling);
+  const ComparisonRecord fixed = fixed_by(config, plan, s.settle);
   const std::vector<RunConfig> share = s.settle ? asked_for(plan, config, fixed) : share_of(plan, shard);
   if (s.dry_run) return print_plan(plan, share, config, s);
   watch_signals();
   check_folder(plan);  // refuses before anything is made
+  joined_to_folder(fixed, out);
   check_bundles(s, plan, share);
   for (const std::string& bundle : s.from) finished_in(plan, bundle);
   make_directories(out);
   const Lock lock(ComparisonFolder(out).lock(s.shard), fmt::format("comparing in {}", out.string()));
   check_folder(plan);  // once more: until now, another process may have been at work here
-  write_file(ComparisonFolder(out).record(), to_text(fixed_by(config, plan, settling)));
+  write_file(ComparisonFolder(out).record(), to_text(joined_to_folder(fixed, out)));
   const auto take = [&](const std::vector<RunConfig>& runs) {
     for (const std::string& bundle : s.from) take_finished(runs, bundle);
   };

@@ -195,13 +195,17 @@ Budget parse_budget(const std::string& until) {
   return budget;
 }
 
-ComparisonRecord fixed_by(const CompareConfig& config, const std::vector<RunConfig>& plan,
-                          const std::optional<Settling>& settling) {
-  const ComparisonFolder folder(config.dump_dir);
+ComparisonRecord fixed_by(const CompareConfig& config, const std::vector<RunConfig>& plan, bool settling) {
+  ComparisonRecord::OfDataset fixed{.margins = config.margins};
+  if (settling) fixed.settling = Settling{.rounds = config.rounds, .until = config.until};
   ComparisonRecord record;
-  for (const RunConfig& run : plan) record.datasets[dataset_name(run.data)] = {config.margins, settling};
-  record.join(read_record(folder), folder.record().string());
+  for (const RunConfig& run : plan) record.datasets[dataset_name(run.data)] = fixed;
   return record;
+}
+
+ComparisonRecord joined_to_folder(ComparisonRecord fixed, const ComparisonFolder& folder) {
+  fixed.join(read_record(folder), folder.record().string());
+  return fixed;
 }
 
 std::vector<RunConfig> asked_for(const std::vector<RunConfig>& largest, const CompareConfig& config,

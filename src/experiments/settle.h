@@ -11,10 +11,10 @@ struct Budget {
 };
 Budget parse_budget(const std::string& until);
 
-// What the comparison fixes before its first run, joined to what its folder has fixed before: an Error where
-// that is another margin or another plan of rounds.
-ComparisonRecord fixed_by(const CompareConfig& config, const std::vector<RunConfig>& plan,
-                          const std::optional<Settling>& settling);
+// What the comparison fixes before its first run; `settling` where seeds are added in rounds.
+ComparisonRecord fixed_by(const CompareConfig& config, const std::vector<RunConfig>& plan, bool settling);
+// Joined to what its folder has fixed before: an Error where that is another margin or plan of rounds.
+ComparisonRecord joined_to_folder(ComparisonRecord fixed, const ComparisonFolder& folder);
 
 // The runs of the largest plan that the rounds so far ask for.
 std::vector<RunConfig> asked_for(const std::vector<RunConfig>& largest, const CompareConfig& config,

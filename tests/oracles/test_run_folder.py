@@ -12,7 +12,7 @@ SCHEMA = json.loads((ROOT / "docs" / "run-folder.schema.json").read_text())
 NAMES = (
     "config.yaml base_config.yaml run.json results.jsonl results-best.jsonl metrics.jsonl metrics.eval.jsonl "
     "train.log history.txt MANIFEST.json COMPLETE model.safetensors optim.safetensors train_state.json "
-    "results.json report.html"
+    "results.json report.html comparison.json"
 ).split()
 MODEL = [
     "model.style=nanogpt",

@@ -1,4 +1,4 @@
-#include <cmath>
+#include <fmt/format.h>
 
 #include "planted.h"
 #include "report/power.h"

@@ -73,8 +73,10 @@ TEST(Settling, AVerdictStandsFromTheRoundThatGaveIt) {
   const Settling settling{
       .rounds = {3, 5},
       .looks = {{.round = 1, .x = 1, .leader = "a", .decided = {{"b", "a", "worse", -0.2, -0.3, -0.1, 3}}}}};
-  stats::Judged judged{
-      .encodings = {"a", "b"}, .pairs = {{.first = 0, .second = 1}}, .apart = {}, .leader = {}};
+  stats::Judged judged;
+  judged.encodings = {"a", "b"};
+  judged.pairs.resize(1);
+  judged.pairs[0].second = 1;
   stats::Judged elsewhere = judged;
   let_stand(settling, 1, judged);
   EXPECT_EQ(judged.pairs[0].verdict, stats::Verdict::better);
@@ -105,7 +107,9 @@ TEST(Settling, TheReportKeepsToThePlan) {
   EXPECT_EQ(s.datasets.at(0).margin, 0.03);  // fixed before the runs
   EXPECT_EQ(s.overall.at(0).margin, 0.03);
   expect_contains(read_file(out / "report.html"), "in up to 4 rounds that were fixed before the first");
-  EXPECT_EQ(summarise(gather({c.path()}), {.margin = 0.5}).datasets.at(0).margin, 0.5);
+  Options asked;
+  asked.margin = 0.5;
+  EXPECT_EQ(summarise(gather({c.path()}), asked).datasets.at(0).margin, 0.5);
 }
 
 TEST(Settling, OtherMarginsAndPlansAreNotJoined) {

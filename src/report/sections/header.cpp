@@ -50,10 +50,11 @@ std::string command(const Summary& summary, const Gathered& all) {
 
 // The data behind the page: what lies beside it.
 std::string links(const Summary& summary) {
-  std::string html = "<a href='results.json'>results.json</a>";
-  for (const std::string& file : summary.options.links)
-    html += fmt::format(", <a href='{0}'>{0}</a>", escape(file));
-  return html;
+  std::vector<std::string> files{ComparisonFolder("").results().string()};
+  files.insert(files.end(), summary.options.links.begin(), summary.options.links.end());
+  std::vector<std::string> html;
+  for (const std::string& file : files) html.push_back(fmt::format("<a href='{0}'>{0}</a>", escape(file)));
+  return fmt::format("{}", fmt::join(html, ", "));
 }
 
 }  // namespace
