@@ -173,7 +173,7 @@ void print_power(const CompareSettings& s, const CLI::App& verb) {
     throw Error(fmt::format(
         "there are no runs in {} yet: only runs tell how runs vary; --dry-run says what they would cost",
         comparison.string()));
-  const report::Gathered all = report::gather({comparison}, encoding_order());
+  const report::Gathered all = report::gather({comparison}, encoding_order(), settings_beyond_encoding);
   report::Options options;
   options.margin = s.margin;
   fmt::print("{}", report::terminal_power(report::powers(all, report::summarise(all, options))));

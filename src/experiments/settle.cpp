@@ -12,6 +12,7 @@
 #include "base/files.h"
 #include "base/progress.h"
 #include "data/open.h"
+#include "experiments/past.h"
 #include "report/settling.h"
 #include "runs/facts.h"
 #include "runs/runs.h"
@@ -109,7 +110,8 @@ class Rounds {
       take(plan);
       if (record_.seconds > 0 && !fits(plan)) return;
       train(plan);
-      const Looks looks = report::look_at(folder_.path(), record_, {config_.encodings, config_.seed});
+      const Looks looks = report::look_at(folder_.path(), record_,
+                                          {config_.encodings, config_.seed, settings_beyond_encoding});
       for (const auto& [dataset, places] : looks) {
         std::vector<Look>& all = record_.datasets.at(dataset).settling->looks;
         all.insert(all.end(), places.begin(), places.end());

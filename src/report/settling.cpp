@@ -12,7 +12,7 @@ namespace {
 
 Gathered of_the_rounds(const std::filesystem::path& comparison, const ComparisonRecord& record,
                        const Rounds& rounds) {
-  Gathered all = gather({comparison});
+  Gathered all = gather({comparison}, {}, rounds.settings);
   std::erase_if(all.runs, [&](const Run& run) {
     const auto dataset = record.datasets.find(run.dataset);
     if (dataset == record.datasets.end() || !dataset->second.settling) return true;

@@ -10,6 +10,7 @@ namespace darope::report {
 struct Rounds {
   std::vector<std::string> encodings;  // as typed
   int64_t first_seed = 0;
+  SettingsOf settings = {};  // as gather() takes it
 };
 std::map<std::string, std::vector<Look>> look_at(const std::filesystem::path& comparison,
                                                  const ComparisonRecord& record, const Rounds& rounds);
