@@ -21,7 +21,12 @@ Gathered of_the_rounds(const std::filesystem::path& comparison, const Comparison
     const int64_t number = run.seed - rounds.first_seed;
     return seeds == asked.end() || number < 0 || number >= seeds->second;
   });
-  for (Run& run : all.runs) run.encoding = run.typed;
+  std::set<int64_t> seeds;
+  for (Run& run : all.runs) {
+    run.encoding = run.typed;
+    seeds.insert(run.seed);
+  }
+  all.seeds.assign(seeds.begin(), seeds.end());
   all.encodings = rounds.encodings;
   all.record = record;
   return all;
