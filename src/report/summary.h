@@ -14,7 +14,7 @@ struct Options {
   bool paper_family = false;          // the paper's test over its four baselines instead of all that were run
   std::vector<std::string> order = {};  // of encodings, as gather() takes it
   SettingsOf settings = {};             // likewise
-  std::vector<std::string> links = {};  // of files beside the page that hold its data
+  std::vector<std::string> links = {};  // to its data, from its folder; what is not there is left out
 };
 
 struct Proportion {

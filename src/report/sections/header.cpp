@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <chrono>
 #include <set>
 
@@ -51,7 +52,8 @@ std::string command(const Summary& summary, const Gathered& all) {
 // The data behind the page: what lies beside it.
 std::string links(const Summary& summary) {
   std::vector<std::string> files{ComparisonFolder("").results().string()};
-  files.insert(files.end(), summary.options.links.begin(), summary.options.links.end());
+  std::ranges::copy_if(summary.options.links, std::back_inserter(files),
+                       [](const std::string& file) { return !file.starts_with(".."); });
   std::vector<std::string> html;
   for (const std::string& file : files) html.push_back(fmt::format("<a href='{0}'>{0}</a>", escape(file)));
   return fmt::format("{}", fmt::join(html, ", "));
