@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "report/picture.h"
 #include "report/sections/sections.h"
@@ -126,6 +127,12 @@ std::string warnings(const Summary& summary) {
   return items.empty() ? "" : fmt::format("<h3>Unsteady runs</h3><ul class='notes'>{}</ul>", items);
 }
 
+// Of differences that are all the same, the effect size has no bound.
+std::string effect_cell(double effect) {
+  if (!std::isfinite(effect)) return number_cell("–", std::nullopt);
+  return number_cell(fmt::format("{:.2f}", effect), effect);
+}
+
 std::string papers_own_test(const Summary& summary) {
   std::string rows, head;
   for (const char* title : {"dataset", "length", "against", "difference", "Holm p", "effect d<sub>z</sub>"})
@@ -136,8 +143,7 @@ std::string papers_own_test(const Summary& summary) {
         rows += fmt::format("<tr><th scope='row'>{}</th><td>{}</td><td>{}</td>{}{}{}</tr>",
                             escape(dataset.name), length_name(at.x), escape(c.second),
                             number_cell(difference_text(c.test.mean, dataset.metric.is_share()), c.test.mean),
-                            number_cell(stats::p_text(c.holm_ln_p), c.holm_ln_p),
-                            number_cell(fmt::format("{:.2f}", c.effect), c.effect));
+                            number_cell(stats::p_text(c.holm_ln_p), c.holm_ln_p), effect_cell(c.effect));
   if (rows.empty()) return "";
   return fmt::format(
       "<details><summary>The paper's own test</summary><p>{} against each baseline: a paired t-test over "
