@@ -108,7 +108,7 @@ class Rounds {
     while (!is_through()) {
       const std::vector<RunConfig> plan = asked_for(largest_, config_, record_);
       take(plan);
-      if (record_.seconds > 0 && !fits(plan)) return;
+      if (has_begun() && !fits(plan)) return;
       train(plan);
       const Looks looks = report::look_at(folder_.path(), record_,
                                           {config_.encodings, config_.seed, settings_beyond_encoding});
@@ -122,6 +122,12 @@ class Rounds {
   }
 
  private:
+  bool has_begun() const {  // a round is through
+    return std::ranges::any_of(record_.datasets, [](const auto& each) {
+      return each.second.settling && each.second.settling->rounds_made() > 0;
+    });
+  }
+
   bool is_through() const {
     return std::ranges::all_of(record_.datasets, [](const auto& each) {
       return !each.second.settling || each.second.settling->is_through();
