@@ -6,8 +6,8 @@ import subprocess
 import time
 
 import pytest
-from commands import PROGRAM, QUICK, SMALL, done, refused, run, text_file
-
+from commands import QUICK, SMALL, done, refused, run, text_file
+from programs import DAROPE
 
 SETTLE = ["--data", "own.txt", "--encodings", "rope,darope", *SMALL, "--settle", "--out", "mine"]
 
@@ -49,7 +49,7 @@ def test_rounds_stop_at_their_limit_and_go_on_where_they_were_stopped(tmp_path):
     shutil.rmtree(tmp_path / "mine")
     longer = [each.replace("steps=4", "steps=400") for each in SETTLE]
     long = ["compare", *longer, "rounds=[2,3]", "--jobs", "1"]
-    first = subprocess.Popen([PROGRAM, *long], stderr=subprocess.DEVNULL, cwd=tmp_path)
+    first = subprocess.Popen([DAROPE, *long], stderr=subprocess.DEVNULL, cwd=tmp_path)
     while not any(tmp_path.glob("mine/runs/*/run.json")):
         assert first.poll() is None
         time.sleep(0.05)
