@@ -10,8 +10,6 @@
 namespace darope::report {
 namespace {
 
-using By = stats::Need::By;
-
 // Seconds that seeds of every encoding take on a dataset beyond those that are there.
 double seconds_for(const Gathered& all, const std::string& dataset, size_t seeds) {
   double total = 0;
@@ -83,9 +81,9 @@ std::string time_text(double seconds) {
 }
 
 std::string in_words(const Power::For& what) {
-  if (what.need.by == By::nothing) return "the present runs";
+  if (what.need.by == stats::Need::By::nothing) return "the present runs";
   std::string text = in_words(what.need);
-  if (what.need.by == By::seeds) text += fmt::format(", {} more", time_text(what.seconds));
+  if (what.need.by == stats::Need::By::seeds) text += fmt::format(", {} more", time_text(what.seconds));
   return text;
 }
 
