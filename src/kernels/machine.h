@@ -18,7 +18,8 @@ inline constexpr int64_t kPastCaches = 2 << 20;    // bytes of a result from whi
 
 // CUDA: for each multiprocessor of the device (processors() in cuda.h).
 inline constexpr int64_t kThreads = 2048;  // that keep it busy
-inline constexpr int64_t kRotateBlocks = 32, kNormBlocks = 16, kPolarBlocks = 8, kSwiGluBlocks = 64, kAdamBlocks = 8;
+inline constexpr int64_t kRotateBlocks = 32, kNormBlocks = 16, kPolarBlocks = 8, kSwiGluBlocks = 64,
+                         kAdamBlocks = 8;
 inline constexpr int64_t kSumParts = 4;              // partial sums of a gradient that is added up at the end
 inline constexpr int kCopeWarps = 4, kRowWarps = 8;  // warps of a block, one row each
 inline constexpr int kRotateThreads = 256, kPolarThreads = 256, kMostPolarThreads = 512;  // of a block
