@@ -120,11 +120,21 @@ class Audit:
                 table[-1].append(by_cluster)
         return table
 
+    def witnesses(self, dataset, place):
+        runs = (
+            self.values(dataset["name"], cell["encoding"], seed, dataset["metric"], place["x"])
+            for cell in place["cells"]
+            for seed in self.results["seeds"]
+        )
+        return rule.witnesses(next(clusters for _, clusters in filter(None, runs)))
+
     def task(self, dataset, place, encodings):
         key = dataset["name"], place["x"], tuple(encodings)
         if key not in self.tasks:
             rng = np.random.default_rng([*dataset["name"].encode(), int(place["x"])])
-            self.tasks[key] = rule.Task(self.table(dataset, place, encodings), rng)
+            self.tasks[key] = rule.Task(
+                self.table(dataset, place, encodings), rng, self.witnesses(dataset, place)
+            )
         return self.tasks[key]
 
     def check_cells(self, where, dataset, place):
@@ -204,7 +214,8 @@ class Audit:
         table = self.table(dataset, place, [c["encoding"] for c in place["cells"]])
         length = next(len(run) for runs in table for run in runs if run is not None)
         constant = [np.zeros(length) for _ in table[0]]
-        pairs = rule.judge([rule.Task([*table, constant], np.random.default_rng(1))], True)
+        task = rule.Task([*table, constant], np.random.default_rng(1), self.witnesses(dataset, place))
+        pairs = rule.judge([task], True)
         last = [pair for pair, of in zip(pairs, self.pairs_of(len(table) + 1)) if of[1] == len(table)]
         surely = any(pair.verdicts(dataset["margin"]) == {"better"} for pair in last)
         maybe = any("better" in pair.verdicts(dataset["margin"]) for pair in last)

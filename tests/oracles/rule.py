@@ -80,13 +80,21 @@ class RunVariances:
         result[np.ix_(rows[stays], members)] = kept[stays]
 
 
-class Task:
-    """scores: [encodings][seeds], each None or its values by cluster."""
+def witnesses(clusters):
+    """Clusters of unequal size count as so many of one size."""
+    squares = np.unique(clusters, return_counts=True)[1].astype(float) ** 2
+    count = int(squares.sum() ** 2 / (squares**2).sum() + 1e-9)
+    return max(count, min(2, len(squares)))
 
-    def __init__(self, scores, rng):
+
+class Task:
+    """scores: [encodings][seeds], each None or its values by cluster; of so many as the witnesses count."""
+
+    def __init__(self, scores, rng, witnesses=None):
         encodings, seeds = len(scores), len(scores[0])
         self.pairs = list(itertools.combinations(range(encodings), 2))
         self.clusters = next(len(run) for runs in scores for run in runs if run is not None)
+        self.witnesses = witnesses or self.clusters
         self.shared = [
             [s for s in range(seeds) if scores[a][s] is not None and scores[b][s] is not None]
             for a, b in self.pairs
@@ -139,7 +147,7 @@ class Task:
                 variance[:, p] = d.var(1, ddof=1)
         self.drawn_variance = self.of_runs(self.rule(variance)[0])
         if self.clusters > 1:
-            drawn = self.of_clusters * scaled_chi_square(self.clusters - 1, variance.shape)
+            drawn = self.of_clusters * scaled_chi_square(self.witnesses - 1, variance.shape)
             self.drawn_variance += np.maximum(drawn - self.residual, 0)
 
 
@@ -187,7 +195,7 @@ def judge(tasks, higher_better):
         runs = [task.runs[p] * weight**2 for task in tasks]
         examples = [task.examples[p] * weight**2 for task in tasks]
         run_df = [task.seeds[p] - 1 for task in tasks]
-        example_df = [task.clusters - 1 for task in tasks]
+        example_df = [task.witnesses - 1 for task in tasks]
         needs = [
             sum(part) * stats.t.ppf(0.975, satterthwaite(part, df)) ** 2 if sum(part) else 0
             for part, df in ((runs, run_df), (examples, example_df))
