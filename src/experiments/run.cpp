@@ -18,6 +18,7 @@
 #include "data/open.h"
 #include "eval/evaluate.h"
 #include "experiments/past.h"
+#include "model/quadratic.h"
 #include "runs/finished_run.h"
 #include "runs/lock.h"
 #include "train/device.h"
@@ -101,6 +102,7 @@ Dataset open_data(const RunConfig& config) {
   if (config.dump_dir.empty()) throw Error("dump_dir is empty: give the folder this run should write to");
   config.check();
   if (config.threads < 0) throw Error(fmt::format("threads is {}: it must be at least 0", config.threads));
+  refuse_quadratic(config.model, config.data.seq_len, config.allow_quadratic, "allow_quadratic=true");
   return open_dataset(config.data, uint64_t(config.seed), config.steps * config.grad_acc_steps);
 }
 

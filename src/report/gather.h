@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,6 +35,8 @@ struct Gathered {
   std::vector<int64_t> seeds;
   std::vector<Variants> variants;
   std::vector<std::string> notes;  // what is missing, unfinished or diverged, one sentence each
+  std::shared_ptr<const Gathered> evaluations = nullptr;  // what models were asked after their end, each as a
+                                                          // dataset; null where nothing was
 
   const Run* find(const std::string& dataset, const std::string& encoding, int64_t seed) const;
 };
