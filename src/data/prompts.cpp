@@ -117,20 +117,21 @@ class PromptMaker {
                            end = kEnds[random.below(kEnds.size())];
     return fmt::format("{}{}{}", front, end, random.between(100, 999));
   }
-  // Another one that has no token of it, at the beginning of a line or behind a space.
+  // Another one that has no token of it; the first comes at the beginning of a line and behind a space.
   std::string name_apart_from(const std::string& topic, Random& random) const {
-    const auto tokens_of = [&](const std::string& some) {
-      const Tokens first = text(some), inside = text(" " + some);
-      std::set<int64_t> all(first.begin(), first.end());
-      all.insert(inside.begin(), inside.end());
-      return all;
-    };
-    const std::set<int64_t> taken = tokens_of(topic);
-    for (;;) {
+    const Tokens first = text(topic), inside = text(" " + topic);
+    std::set<int64_t> taken(first.begin(), first.end());
+    taken.insert(inside.begin(), inside.end());
+    constexpr int kTries = 10'000;
+    for (int i = 0; i < kTries; ++i) {
       const std::string other = name(random);
-      const std::set<int64_t> its = tokens_of(other);
+      const Tokens its = text(other);
       if (std::none_of(its.begin(), its.end(), [&](int64_t id) { return taken.contains(id); })) return other;
     }
+    throw Error(
+        fmt::format("--retrieval asks for names without a common token, and the run's tokenizer has none "
+                    "beside {}: train with --tokenizer cl100k_base.tiktoken",
+                    topic));
   }
   std::vector<int64_t> draw_words(int64_t count, Random& random) const {
     std::vector<int64_t> all = words_;

@@ -46,6 +46,12 @@ def write_ranks(path):
     """All bytes, common words with and without the space before them, and the nouns of the probes."""
     common = [word for word, _ in collections.Counter(words_of_docs()).most_common(300)]
     whole = [f" {word}" for word in [*NOUNS, *common, "report", "codeword", "of", "="]] + ["Summary", ".\n"]
+    whole += re.findall(r'"([A-Z][a-z]+|[a-z]+)"', (ROOT / "src/data/prompts.cpp").read_text())  # syllables
+    whole += [str(number) for number in range(100, 1000)]
+    names = [
+        front + end for front in whole if front.istitle() for end in whole if re.fullmatch("[a-z]+", end)
+    ]
+    whole += [*names, *(f" {name}" for name in names)]
     tokens = [bytes([byte]) for byte in range(256)] + [word.encode() for word in dict.fromkeys(whole)]
     path.write_text("".join(f"{base64.b64encode(t).decode()} {rank}\n" for rank, t in enumerate(tokens)))
     return path
@@ -200,7 +206,7 @@ def test_prompts_of_digression(place, retrieval):
 
 def test_prompts_of_recall(place, retrieval):
     encoding = original("cl100k", place / "own.tiktoken")
-    for bindings in (8, 16):
+    for bindings in (8, 16, 32):
         tokens, candidates, places = (
             retrieval["prompts"][f"recall.{bindings}.{part}"] for part in ("tokens", "candidates", "places")
         )
@@ -222,7 +228,7 @@ def test_prompts_of_recall(place, retrieval):
 
 @pytest.mark.parametrize("name", ["rope", "darope"])
 @pytest.mark.parametrize(
-    "probe, axis, hardest", [("digression", "distance", 128), ("recall", "bindings", 16)]
+    "probe, axis, hardest", [("digression", "distance", 128), ("recall", "bindings", 32)]
 )
 def test_answers_lens_and_attention(place, retrieval, name, probe, axis, hardest):
     found = scores(retrieval[name], probe)
@@ -252,7 +258,7 @@ def test_answers_lens_and_attention(place, retrieval, name, probe, axis, hardest
 
 
 @pytest.mark.parametrize(
-    "probe, axis, hardest", [("digression", "distance", 128), ("recall", "bindings", 16)]
+    "probe, axis, hardest", [("digression", "distance", 128), ("recall", "bindings", 32)]
 )
 def test_shuffled_coordinates(place, retrieval, probe, axis, hardest):
     found = scores(retrieval["darope"], "shuffle")

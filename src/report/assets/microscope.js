@@ -125,7 +125,7 @@ function drawPlot() {
       String(Math.round(across))));
   }
   svg.append(shape("text", { x: w / 2, y: h - 4, "text-anchor": "middle" }, "index"));
-  svg.append(shape("text", { x: 12, y: 12 }, "coordinate"));
+  svg.append(shape("text", { x: left + 6, y: 13 }, "coordinate"));
   const end = Math.min(count, most);
   svg.append(shape("line", { class: "same", x1: x(0), y1: y(0), x2: x(end - 1), y2: y(end) }));
   const near = moved(token), reach = near.length ? Math.max(near[near.length - 1].gap, most / 400) : 0;
