@@ -102,7 +102,6 @@ Dataset open_data(const RunConfig& config) {
   if (config.dump_dir.empty()) throw Error("dump_dir is empty: give the folder this run should write to");
   config.check();
   if (config.threads < 0) throw Error(fmt::format("threads is {}: it must be at least 0", config.threads));
-  refuse_quadratic(config.model, config.data.seq_len, config.allow_quadratic, "allow_quadratic=true");
   return open_dataset(config.data, uint64_t(config.seed), config.steps * config.grad_acc_steps);
 }
 
@@ -113,6 +112,7 @@ RunConfig resolve(RunConfig config, const Dataset& data) {
                             data.name, data.vocabulary - 1));
   if (config.model.max_seqlen == 0) config.model.max_seqlen = config.data.seq_len;
   config.model.check();
+  refuse_quadratic(config.model, config.data.seq_len, config.allow_quadratic, "allow_quadratic=true");
   for (const std::string& encoding : config.model.layer_encodings())
     if (!find_encoding(encoding).traits.trains)
       throw Error(

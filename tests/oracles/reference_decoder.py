@@ -51,7 +51,7 @@ class Reference:
         if self.encoding != "darope":
             return index, scale
         place = ((m + 0.5) / self.length).clamp(1e-6, 1 - 1e-6)
-        w, alpha = self.w[at + "self_attn.w"], self.w[at + "self_attn.alpha"]
+        w, alpha = self.w[at + "self_attn.darope.w"], self.w[at + "self_attn.darope.alpha"]
         logit = torch.einsum("btc,hc->bth", x, w) + alpha * torch.logit(place)[None, :, None]
         layer = int(at.split(".")[2])
         c = self.coordinates(layer, self.length * logit.sigmoid())

@@ -80,7 +80,8 @@ def place(tmp_path_factory):
         cwd=folder,
     )
     darope(
-        "compare", ROOT / "configs/quick/lm.yaml", "data.root_dir=set", f"data.seq_len={LENGTH}", "steps=30",
+        "compare", ROOT / "configs/quick/lm.yaml", f"data.root_dir={folder / 'set'}",
+        f"data.seq_len={LENGTH}", "steps=30",
         "data.test_examples=8", "data.batch_size=4", "model.dim=32", "model.n_layers=3", "model.n_heads=2",
         "model.hidden_multiple=8", "threads=1", "device=cpu", "--encodings", "rope,darope", "--out", "mine",
         cwd=folder,
@@ -195,7 +196,7 @@ def test_prompts_of_digression(place, retrieval):
             assert not set(re.findall("[a-z]+", filler.lower())) & {*NOUNS, "codeword", "report", "summary"}
             structure = encoding.encode_ordinary(f"\n{other}{others_digits} report: codeword =")
             front = len(encoding.encode_ordinary(".\n"))
-            lengths.append(int(at[1] - at[0]) - front - len(structure))
+            lengths.append(int(at[1] - at[0]) - 1 - front - len(structure))
             cut = row[at[0] + 1 + front : at[0] + 1 + front + lengths[-1]]
             assert text_of(encoding, cut) == filler
         assert min(lengths) >= round(0.85 * distance) and max(lengths) <= round(1.15 * distance)
@@ -309,7 +310,7 @@ def test_slow_attention_is_named_and_asked_for(place):
     darope(
         "compare",
         config,
-        "data.root_dir=set",
+        f"data.root_dir={place / 'set'}",
         "data.test_examples=8",
         *small,
         "--encodings",
@@ -323,8 +324,8 @@ def test_slow_attention_is_named_and_asked_for(place):
     refused = darope(
         "compare",
         config,
-        "data.root_dir=set",
-        "data.seq_len=4096",
+        f"data.root_dir={place / 'set'}",
+        "data.seq_len=2560",
         *small,
         "--encodings",
         "cope",
@@ -383,7 +384,7 @@ def test_the_microscope_shows_what_the_model_does(place, name):
         return
     for layer in range(model.layers):
         np.testing.assert_allclose(data["coordinates"][layer], seen[layer][0].T, atol=0.06)
-    alpha = [model.w[f"model.layers.{i}.self_attn.alpha"].tolist() for i in range(model.layers)]
+    alpha = [model.w[f"model.layers.{i}.self_attn.darope.alpha"].tolist() for i in range(model.layers)]
     np.testing.assert_allclose(data["alpha"], alpha, atol=1e-3)
 
 
