@@ -24,11 +24,17 @@ std::string host_name() {
   return name;
 }
 
-int64_t peak_memory_bytes() {
-  std::ifstream status("/proc/self/status");  // getrusage would count what the process was before exec
-  for (std::string line; std::getline(status, line);)
-    if (line.starts_with("VmHWM:")) return std::stoll(line.substr(6)) * 1024;
+// A line "NAME:  N kB" of a file the system keeps, in bytes.
+static int64_t bytes_in(const char* file, const std::string& name) {
+  std::ifstream lines(file);
+  for (std::string line; std::getline(lines, line);)
+    if (line.starts_with(name)) return std::stoll(line.substr(name.size())) * 1024;
   return 0;
 }
+
+int64_t peak_memory_bytes() {  // getrusage would count what the process was before exec
+  return bytes_in("/proc/self/status", "VmHWM:");
+}
+int64_t free_memory_bytes() { return bytes_in("/proc/meminfo", "MemAvailable:"); }
 
 }  // namespace darope

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <cctype>
+#include <cmath>
+#include <map>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -10,10 +12,12 @@
 #include "cli/verbs.h"
 #include "data/open.h"
 #include "eval/evaluate.h"
+#include "experiments/asked.h"
 #include "experiments/past.h"
 #include "experiments/saved_run.h"
 #include "runs/facts.h"
 #include "runs/score_means.h"
+#include "stats/summary.h"
 
 namespace darope {
 namespace {
@@ -22,6 +26,7 @@ struct EvalSettings {
   std::string run;
   Which which;
   std::vector<std::string> only;
+  Asked asked;
   bool json = false, list = false;
 };
 
@@ -80,16 +85,66 @@ void print_json(const SavedRun& run, const Dataset& data, const std::vector<Scor
                            .dump());
 }
 
+// The parts of a table that fit a screen: a curve of a hundred places is for the report.
+std::vector<ScoreMean> short_axes(const std::vector<ScoreMean>& means) {
+  constexpr int64_t kMostPlaces = 32;
+  std::map<ScoreKey, int64_t> places;
+  for (const ScoreMean& each : means) ++places[each.key];
+  std::vector<ScoreMean> shown;
+  for (const ScoreMean& each : means)
+    if (places[each.key] <= kMostPlaces) shown.push_back(each);
+  return shown;
+}
+
+// Of answers that are right or wrong, the share with Wilson's interval.
+void print_shares(const std::vector<ScoreMean>& means, const std::vector<Metric>& metrics) {
+  for (const ScoreMean& each : means)
+    for (const Metric& metric : metrics)
+      if (key_of(metric) == each.key && metric.unit == kYesOrNo) {
+        const stats::Interval share =
+            stats::wilson(std::lround(each.mean * double(each.examples)), each.examples);
+        fmt::print("{} at {} {}: {:.1f} %, 95 % interval {:.1f} to {:.1f}\n", metric.title, metric.axis.name,
+                   each.at, 100 * each.mean, 100 * share.low, 100 * share.high);
+      }
+}
+
+// One evaluation that stands apart from the test of the run's own data.
+void eval_apart(const EvalSettings& settings, SavedRun& run, const Dataset& data,
+                const Evaluation& evaluation, const std::vector<std::string>& overrides) {
+  std::string lines;
+  evaluate(*run.model, data, {&evaluation}, [&](const Score& s) { lines += to_line(s); });
+  EvalSettings named = settings;
+  named.only = {std::string(evaluation.traits.name)};
+  if (evaluation.traits.name == "positions") named.only.push_back(std::to_string(settings.asked.positions));
+  const RunFolder folder =
+      write_asked(run, RunFolder(settings.run), evaluation, data, variant_of(named, overrides), lines,
+                  settings.which.best || !overrides.empty());
+  const std::vector<ScoreMean> means = means_of(read_scores(lines, folder.scores().string()));
+  if (settings.json) return print_json(run, data, means);
+  const std::vector<Metric> metrics = evaluation.metrics(data);
+  fmt::print("{}: {} at step {}, {}\n{}", data.asked, evaluation.traits.name, run.step,
+             run.config.model.encoding, table_of(short_axes(means), metrics));
+  print_shares(means, metrics);
+  fmt::print("each example's scores: {}\n", folder.scores().string());
+}
+
 // Scores of one checkpoint: a table, and each example's in a folder of the run.
 void eval_verb(const EvalSettings& settings, const std::vector<std::string>& overrides) {
   SavedRun run = open_run(RunFolder(settings.run), settings.which, overrides);
-  const Dataset data =
+  Dataset data =
       open_dataset(run.config.data, uint64_t(run.config.seed), run.config.steps * run.config.grad_acc_steps);
+  std::vector<std::string> names = open_asked(settings.asked, run, RunFolder(settings.run), data);
+  names.insert(names.end(), settings.only.begin(), settings.only.end());
   if (settings.list) return print_list(data);
-  const std::vector<const Evaluation*> chosen =
-      settings.only.empty() ? evaluations_of(data) : evaluations_named(settings.only, data);
+  std::vector<const Evaluation*> chosen =
+      names.empty() ? evaluations_of(data) : evaluations_named(names, data);
   if (overrides.empty()) warn_of_other_data(settings.run, run.config);
   watch_signals();
+  std::erase_if(chosen, [&](const Evaluation* each) {
+    if (each->traits.of_its_own) eval_apart(settings, run, data, *each, overrides);
+    return each->traits.of_its_own;
+  });
+  if (chosen.empty()) return;
   std::string lines;
   evaluate(*run.model, data, chosen, [&](const Score& s) { lines += to_line(s); });
   const std::vector<Metric> metrics = metrics_of(chosen, data);
@@ -126,6 +181,20 @@ void add_eval(CLI::App& app) {
   verb->add_option("--only", settings->only,
                    "these evaluations, comma-separated, instead of those a training ends with")
       ->delimiter(',');
+  verb->add_option("--positions", settings->asked.positions,
+                   "the loss at so many positions of long documents, each in a single pass");
+  verb->add_flag("--retrieval", settings->asked.retrieval,
+                 "return from digression and key-value recall, with a look at every layer");
+  verb->add_option(
+      "--documents", settings->asked.documents,
+      "what --positions and --retrieval read: a prepared text (its test split), or files of .txt "
+      "and .jsonl; default: the run's own");
+  verb->add_option(
+      "--prompts", settings->asked.prompts,
+      "the file that keeps the prompts of --retrieval; default: beside the run, for its neighbours "
+      "too");
+  verb->add_flag("--allow-quadratic", settings->asked.allow_quadratic,
+                 "with --positions: also where attention keeps a score for every pair of tokens");
   verb->add_flag("--list", settings->list,
                  "name the evaluations there are, what they say, and which this run cannot have, and stop");
   verb->add_flag("--json", settings->json, "one JSON object per line");

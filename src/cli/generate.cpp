@@ -35,6 +35,13 @@ std::vector<int64_t> parse_ids(const std::string& text, int64_t vocabulary) {
   return out;
 }
 
+// Text as the model has read it: behind the begin of a document, where its tokenizer has one.
+std::vector<int64_t> prompt_of(const std::string& text, const Tokenizer& tokenizer) {
+  std::vector<int64_t> ids = tokenizer.encode(text);
+  if (const std::optional<int64_t> begin = tokenizer.begin_of_document()) ids.insert(ids.begin(), *begin);
+  return ids;
+}
+
 void generate_verb(const GenerateSettings& settings) {
   if (settings.sampling.tokens < 1)
     throw Error(fmt::format("--tokens is {}: at least 1 is needed", settings.sampling.tokens));
@@ -47,7 +54,7 @@ void generate_verb(const GenerateSettings& settings) {
   const SavedRun run = open_run(RunFolder(settings.run), settings.which);
   const std::shared_ptr<const Tokenizer> text = tokenizer_of(run.config.data);
   const std::vector<int64_t> prompt =
-      text ? text->encode(settings.prompt) : parse_ids(settings.prompt, run.config.model.vocab_size);
+      text ? prompt_of(settings.prompt, *text) : parse_ids(settings.prompt, run.config.model.vocab_size);
   fmt::print("{}", settings.prompt);
   generate(*run.model, prompt, settings.sampling, [&](int64_t token) {
     if (text && token == text->end_of_document()) return false;

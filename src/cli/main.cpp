@@ -33,6 +33,7 @@ int main(int argc, char** argv) {
   add_train(app);
   add_eval(app);
   add_generate(app);
+  add_inspect(app);
   add_ckpt(app);
   add_data(app);
   add_tasks(app);

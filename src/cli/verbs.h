@@ -12,6 +12,7 @@ void add_train(CLI::App& app);
 void add_data(CLI::App& app);
 void add_eval(CLI::App& app);
 void add_generate(CLI::App& app);
+void add_inspect(CLI::App& app);
 void add_ckpt(CLI::App& app);
 void add_tasks(CLI::App& app);
 void add_report(CLI::App& app);

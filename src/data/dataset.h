@@ -59,6 +59,11 @@ struct Dataset {
       nullptr;  // for choosing a checkpoint; null where the data keeps none apart
   std::shared_ptr<const MappedFile> file = nullptr;  // where one holds all of it
   int64_t free_running = 0;  // so many examples of each test are also answered without help
+
+  // What evaluations beyond the data's own test read, where one was asked for.
+  std::shared_ptr<const TestSet> documents = nullptr;  // each far longer than a training window
+  std::shared_ptr<const struct Prompts> prompts = nullptr;
+  std::string asked = {}, asked_hash = {};  // the name of their source, and a hash of what was made of it
 };
 
 }  // namespace darope

@@ -19,6 +19,11 @@ void add(Sha256& hash, const Batch& batch) {
     if (tensor.defined()) hash.add({static_cast<const std::byte*>(tensor.const_data_ptr()), tensor.nbytes()});
 }
 
+void add(Sha256& hash, const TestSet& set) {
+  for (int64_t first = 0; first < set.size(); first += kTestsAtOnce)
+    add(hash, set.read(first, std::min(kTestsAtOnce, set.size() - first)));
+}
+
 }  // namespace
 
 Dataset open_dataset(const DataConfig& config, uint64_t seed, int64_t batches) {
@@ -66,13 +71,17 @@ std::string dataset_name(const DataConfig& config) {
       .string();  // with or without a slash behind it
 }
 
+std::string hash_of(const TestSet& set) {
+  Sha256 hash;
+  add(hash, set);
+  return hash.hex();
+}
+
 std::string data_hash(const Dataset& data, int64_t batches) {
   Sha256 hash;
   for (const int64_t index : {int64_t{0}, int64_t{1}, batches / 2, batches - 1})
     add(hash, data.train->at(index));
-  for (const TestLength& test : data.tests)
-    for (int64_t first = 0; first < test.set->size(); first += kTestsAtOnce)
-      add(hash, test.set->read(first, std::min(kTestsAtOnce, test.set->size() - first)));
+  for (const TestLength& test : data.tests) add(hash, *test.set);
   const std::string file = data.file ? sha256(data.file->bytes()) : "";
   hash.add(std::as_bytes(std::span(file)));
   return hash.hex();

@@ -21,5 +21,6 @@ std::string dataset_name(const DataConfig& config);  // the task, or the name of
 // examples; it looks at the first, middle and last batches, at every test example, and, where one file holds
 // the data, at every byte of it.
 std::string data_hash(const Dataset& data, int64_t batches);
+std::string hash_of(const TestSet& set);  // of every example
 
 }  // namespace darope

@@ -19,7 +19,8 @@ class ALiBi final : public Encoding {
                                  .learns = "nothing",
                                  .flash_attention = "with a bias",
                                  .cache = "k, v",
-                                 .rotary = false};
+                                 .rotary = false,
+                                 .linear = false};
   ALiBi(const LayerShape& shape, Options&) : Encoding(shape) {}
 
   ScoreRule rule(TensorList, bool) const override {

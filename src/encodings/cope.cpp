@@ -25,7 +25,8 @@ class CoPE final : public Encoding {
                                  .flash_attention = "no",
                                  .cache = "k, v",
                                  .rotary = false,
-                                 .grouped = false};
+                                 .grouped = false,
+                                 .linear = false};
   CoPE(const LayerShape& shape, Options& options)
       : Encoding(shape),
         npos_max_(options.integer("npos_max").value_or(64)),

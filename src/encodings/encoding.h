@@ -46,6 +46,7 @@ struct Traits {
   bool rotary = true;   // q and k can go to anyone's attention
   bool grouped = true;  // fewer key than query heads are allowed
   bool trains = true;   // false: a change at evaluation only
+  bool linear = true;   // false: attention keeps a score for every pair of tokens
 };
 
 // The columns by their names, for whoever shows or hands on the table.
@@ -61,6 +62,7 @@ void visit_columns(const Traits& t, auto&& visit) {
   visit("rotary", t.rotary);
   visit("grouped_heads", t.grouped);
   visit("trained", t.trains);
+  visit("linear_memory", t.linear);
 }
 
 // A positional encoding for one attention layer: an immutable object that maps tensors to tensors. The

@@ -22,7 +22,8 @@ class FIRE final : public Encoding {
                                  .learns = "c, threshold, 1-32-heads net",
                                  .flash_attention = "with a bias",
                                  .cache = "k, v",
-                                 .rotary = false};
+                                 .rotary = false,
+                                 .linear = false};
   FIRE(const LayerShape& shape, Options&) : Encoding(shape) {}
 
   std::vector<Parameter> parameters() const override {

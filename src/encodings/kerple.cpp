@@ -16,7 +16,8 @@ class KERPLE final : public Encoding {
                                  .learns = "r1, r2 [heads]",
                                  .flash_attention = "with a bias",
                                  .cache = "k, v",
-                                 .rotary = false};
+                                 .rotary = false,
+                                 .linear = false};
   KERPLE(const LayerShape& shape, Options&) : Encoding(shape) {}
 
   std::vector<Parameter> parameters() const override {

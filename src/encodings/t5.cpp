@@ -20,7 +20,8 @@ class T5 final : public Encoding {
                                  .learns = "table [32, heads]",
                                  .flash_attention = "with a bias",
                                  .cache = "k, v",
-                                 .rotary = false};
+                                 .rotary = false,
+                                 .linear = false};
   T5(const LayerShape& shape, Options&) : Encoding(shape) {}
 
   std::vector<Parameter> parameters() const override {

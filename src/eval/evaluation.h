@@ -17,6 +17,7 @@ struct Evaluation {
     std::string_view summary;  // in one line
     std::string_view needs;    // of a run, in words
     bool ends_a_run = false;   // whether every training ends with it; the others are asked for by name
+    bool of_its_own = false;   // its scores are no test of the run's own data, and stand apart
   };
   Traits traits;
   bool (*fits)(const Dataset& data);                    // whether its needs are met

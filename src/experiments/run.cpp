@@ -18,6 +18,7 @@
 #include "data/open.h"
 #include "eval/evaluate.h"
 #include "experiments/past.h"
+#include "model/quadratic.h"
 #include "runs/finished_run.h"
 #include "runs/lock.h"
 #include "train/device.h"
@@ -111,6 +112,7 @@ RunConfig resolve(RunConfig config, const Dataset& data) {
                             data.name, data.vocabulary - 1));
   if (config.model.max_seqlen == 0) config.model.max_seqlen = config.data.seq_len;
   config.model.check();
+  refuse_quadratic(config.model, config.data.seq_len, config.allow_quadratic, "allow_quadratic=true");
   for (const std::string& encoding : config.model.layer_encodings())
     if (!find_encoding(encoding).traits.trains)
       throw Error(

@@ -2,6 +2,7 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/bmm.h>
 #include <ATen/ops/dropout.h>
 #include <ATen/ops/empty.h>
 #include <fmt/format.h>
@@ -24,6 +25,8 @@ Tensor append(std::vector<Tensor>& kept, size_t layer, const Tensor& more, const
 }
 
 }  // namespace
+
+const Decoder::Look Decoder::kNoLook{};
 
 Decoder::Decoder(const DecoderConfig& config, at::Device device, at::ScalarType compute)
     : Decoder(config, Plan(config), device, compute) {}
@@ -49,13 +52,16 @@ Tensor Decoder::attention(const Plan::Layer& layer, const Tensor& x, const Tenso
   const Tensor qkv = product(x, w(layer.qkv)).unflatten(-1, {heads + 2 * kv, config_.head_dim()});
   const std::vector<Tensor> parts = qkv.split_with_sizes({heads, kv, kv}, 2);
   const std::vector<Tensor> own = those(layer.encoding_weights);
-  auto [q, k] = layer.encoding->encode(own, parts[0], parts[1], x, positions);
+  const Look& look = reading.look;
+  auto [q, k] = look.encode ? look.encode(*layer.encoding, own, parts[0], parts[1], x, positions)
+                            : layer.encoding->encode(own, parts[0], parts[1], x, positions);
   Tensor v = parts[2];
   if (Cache* const cache = reading.cache) {
     const size_t index = size_t(&layer - plan_.layers.data());
     k = append(cache->keys, index, k, *cache);
     v = append(cache->values, index, v, *cache);
   }
+  if (look.compared) look.compared({*layer.encoding, own, q, k, context});
   return layer.encoding->attend(own, q, k, v, context, reading.training ? config_.dropout : 0).flatten(2);
 }
 
@@ -82,7 +88,7 @@ Tensor Decoder::hidden(const Tensor& tokens, const Tensor& rows, const Reading& 
   for (size_t i = 0; i < plan_.layers.size(); ++i) {
     const Plan::Layer& layer = plan_.layers[i];
     const bool last = i + 1 == plan_.layers.size();
-    if (reading.watch) reading.watch(layer, normed, positions);
+    if (reading.look.input) reading.look.input(layer, normed, positions);
     Tensor mixed = attention(layer, normed, positions, context, reading);
     if (last) {  // from here on every row goes its own way, and only some are asked for
       mixed = mixed.flatten(0, 1), x = x.flatten(0, 1);
@@ -90,6 +96,7 @@ Tensor Decoder::hidden(const Tensor& tokens, const Tensor& rows, const Reading& 
     }
     add(product(mixed, w(layer.out)), layer.mlp_norm);
     add(feed_forward(layer, normed, reading), last ? plan_.norm : plan_.layers[i + 1].attention_norm);
+    if (reading.look.block) reading.look.block(x);
   }
   if (cache) cache->length += tokens.size(1);
   return normed;
@@ -98,6 +105,14 @@ Tensor Decoder::hidden(const Tensor& tokens, const Tensor& rows, const Reading& 
 Tensor Decoder::logits(const Tensor& hidden) const {
   return product(hidden, w(plan_.head)).to(weights_.flat().scalar_type());
 }
+
+Tensor Decoder::logits_of(const Tensor& hidden, const Tensor& ids) const {
+  const at::ScalarType type = weights_.flat().scalar_type();
+  const Tensor head = w(plan_.head).index_select(0, ids.flatten()).view({ids.size(0), ids.size(1), -1});
+  return at::bmm(head.to(type), hidden.to(type).unsqueeze(-1)).squeeze(-1);
+}
+
+Tensor Decoder::final_norm(const Tensor& x) const { return rms_norm(x, w(plan_.norm), config_.norm_eps); }
 
 Tensor Decoder::nll(const Batch& batch) const {
   const Tensor x = hidden(batch.tokens, batch.rows, {.documents = batch.documents});
@@ -114,10 +129,10 @@ Tensor Decoder::next(const Tensor& tokens, Cache& cache) const {
 
 std::vector<Tensor> Decoder::coordinates(const Tensor& tokens) const {
   std::vector<Tensor> out;
-  const Watch watch = [&](const Plan::Layer& layer, const Tensor& x, const Tensor& positions) {
+  const Look look{.input = [&](const Plan::Layer& layer, const Tensor& x, const Tensor& positions) {
     out.push_back(layer.encoding->coordinate(those(layer.encoding_weights), x, positions));
-  };
-  hidden(tokens, {}, {.watch = watch});
+  }};
+  hidden(tokens, {}, {.look = look});
   return out;
 }
 

@@ -21,13 +21,31 @@ class Decoder {
 
   void refresh() { weights_.refresh(); }  // after every change of the weights
 
-  // How tokens are read. Layer by layer, `watch` sees the normed input of attention.
-  using Watch = std::function<void(const Plan::Layer&, const Tensor& x, const Tensor& positions)>;
+  // The q and k of a layer as its attention compares them, and what it compares them by.
+  struct Compared {
+    const Encoding& encoding;
+    TensorList parameters;
+    const Tensor &q, &k;
+    const Context& context;
+  };
+  // What an evaluation that looks inside sees, layer by layer; what is empty is not asked.
+  struct Look {
+    // The normed input of attention.
+    std::function<void(const Plan::Layer&, const Tensor& x, const Tensor& positions)> input = {};
+    // In place of the encoding's own encode().
+    std::function<std::tuple<Tensor, Tensor>(const Encoding&, TensorList parameters, const Tensor& q,
+                                             const Tensor& k, const Tensor& x, const Tensor& positions)>
+        encode = {};
+    std::function<void(const Compared&)> compared = {};
+    // The residual stream behind a block: [B, T, D], behind the last one [N, D] of the rows asked for.
+    std::function<void(const Tensor& x)> block = {};
+  };
+  // How tokens are read.
   struct Reading {
     Tensor documents = {};   // [B, T]: as Batch has them
     bool training = false;   // with dropout
     Cache* cache = nullptr;  // the tokens follow those in it, and go into it
-    Watch watch = {};
+    const Look& look = kNoLook;
     Tensor* loss =
         nullptr;  // where layers' own terms of the loss are added up; left alone where none has any
   };
@@ -35,7 +53,10 @@ class Decoder {
   Tensor hidden(const Tensor& tokens, const Tensor& rows, const Reading& reading) const;
   Tensor hidden(const Tensor& tokens, const Tensor& rows) const { return hidden(tokens, rows, {}); }
   Tensor logits(const Tensor& hidden) const;  // [N, V], float32 or float64
-  Tensor nll(const Batch& batch) const;       // [N]
+  // Of some tokens alone, ids [N, K] for each row: [N, K], summed in float32 or float64.
+  Tensor logits_of(const Tensor& hidden, const Tensor& ids) const;
+  Tensor final_norm(const Tensor& x) const;  // what comes before the head
+  Tensor nll(const Batch& batch) const;      // [N]
   // With dropout, and with the layers' own terms: the mean of nll by the batch's weight, or its sum by share,
   // which counts those terms by the sum of shares.
   Tensor loss(const Batch& batch) const;
@@ -50,6 +71,7 @@ class Decoder {
   at::Device device() const { return weights_.flat().device(); }
 
  private:
+  static const Look kNoLook;
   Tensor attention(const Plan::Layer& layer, const Tensor& x, const Tensor& positions, const Context& context,
                    const Reading& reading) const;
   Tensor feed_forward(const Plan::Layer& layer, const Tensor& x, const Reading& reading) const;

@@ -218,22 +218,8 @@ const Run* Gathered::find(const std::string& dataset, const std::string& encodin
 
 std::string without_options(const std::string& encoding) { return encoding.substr(0, encoding.find(':')); }
 
-Gathered gather(const std::vector<std::filesystem::path>& comparisons, const std::vector<std::string>& order,
-                const SettingsOf& settings) {
-  Gathered all;
-  all.sources = comparisons;
-  for (const std::filesystem::path& each : comparisons)
-    each_run(
-        each, [&](const RunFiles& files) { add(to_run(files), all); },
-        [&](const std::filesystem::path& run) {
-          all.notes.push_back(fmt::format("The run in {} is not finished and is left out.", run.string()));
-        },
-        [&](const ComparisonRecord& record) { all.record.join(record, each.string()); });
-  if (all.runs.empty())
-    throw Error(fmt::format("{}: no finished run to report on",
-                            comparisons.empty() ? "no folder" : comparisons.front().string()));
-  if (settings)
-    for (Run& run : all.runs) run.config_without_encoding = settings(run.config, run);
+// Names, orders and checks what was read.
+static void arrange(Gathered& all, const std::vector<std::string>& order) {
   name_encodings(all);
   all.datasets = distinct(all.runs, &Run::dataset);
   all.encodings = distinct(all.runs, &Run::encoding);
@@ -247,6 +233,35 @@ Gathered gather(const std::vector<std::filesystem::path>& comparisons, const std
   note_mixture(all, &Run::commit, "commits");
   note_mixture(all, &Run::machine, "machines");
   note_mixture(all, &Run::torch, "versions of torch");
+}
+
+Gathered gather(const std::vector<std::filesystem::path>& comparisons, const std::vector<std::string>& order,
+                const SettingsOf& settings) {
+  Gathered all, evaluations;
+  all.sources = comparisons;
+  for (const std::filesystem::path& each : comparisons)
+    each_run(
+        each,
+        [&](const RunFiles& files) {
+          Run run = to_run(files);
+          Gathered& where = run.evaluation.empty() ? all : evaluations;
+          add(std::move(run), where);
+        },
+        [&](const std::filesystem::path& run) {
+          all.notes.push_back(fmt::format("The run in {} is not finished and is left out.", run.string()));
+        },
+        [&](const ComparisonRecord& record) { all.record.join(record, each.string()); });
+  if (all.runs.empty())
+    throw Error(fmt::format("{}: no finished run to report on",
+                            comparisons.empty() ? "no folder" : comparisons.front().string()));
+  if (settings)
+    for (Gathered* some : {&all, &evaluations})
+      for (Run& run : some->runs) run.config_without_encoding = settings(run.config, run);
+  arrange(all, order);
+  if (!evaluations.runs.empty()) {
+    arrange(evaluations, order);
+    all.evaluations = std::make_shared<const Gathered>(std::move(evaluations));
+  }
   return all;
 }
 

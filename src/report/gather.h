@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,6 +36,8 @@ struct Gathered {
   std::vector<Variants> variants;
   ComparisonRecord record;         // what was fixed before the runs, of all sources together
   std::vector<std::string> notes;  // what is missing, unfinished or diverged, one sentence each
+  std::shared_ptr<const Gathered> evaluations = nullptr;  // what models were asked after their end, each as a
+                                                          // dataset; null where nothing was
 
   const Run* find(const std::string& dataset, const std::string& encoding, int64_t seed) const;
 };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "assets.h"
+#include "report/script.h"
 #include "report/sections/sections.h"
 #include "report/style.h"
 
@@ -20,20 +21,13 @@ constexpr Section kSections[] = {
     {"matrix", "Dataset by dataset", matrix_section},
     {"losses", "Test loss", losses_section},
     {"lengths", "Score by length", lengths_section},
+    {"evaluations", "Further evaluations", evaluations_section},
     {"curves", "Training curves", curves_section},
     {"power", "What these runs could see", power_section},
     {"cost", "Cost", cost_section},
     {"paper", "Beside the paper", paper_section},
     {"provenance", "What was run", provenance_section},
 };
-
-// JSON inside a script element: nothing in it may end the element or open a comment.
-std::string script_safe(const nlohmann::ordered_json& json) {
-  std::string safe;
-  for (const char c : json.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace))
-    safe += c == '<' ? "\\u003c" : std::string(1, c);
-  return safe;
-}
 
 std::string toolbar(const Summary& summary) {
   std::string html = "<nav class='bar' aria-label='what is shown'>";

@@ -27,6 +27,7 @@ std::string to_text(const RunFacts& f) {
                               {"data_order", f.data_order},
                               {"dtype", f.dtype}};
   if (!f.history.empty()) json["history"] = f.history;
+  if (!f.evaluation.empty()) json["evaluation"] = f.evaluation;
   return json.dump(1) + "\n";
 }
 
@@ -65,6 +66,7 @@ RunFacts parse_facts(const Json& json, const std::string& where) {
           .machine = get_or<std::string>(json, "machine", "", where),
           .torch = get_or<std::string>(json, "torch", "", where),
           .history = get_or<std::string>(json, "history", "", where),
+          .evaluation = get_or<std::string>(json, "evaluation", "", where),
           .metrics = first ? std::vector<Metric>{} : read_metrics(need<Json>(json, "metrics", where), where)};
 }
 

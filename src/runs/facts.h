@@ -17,6 +17,7 @@ struct RunFacts {
   std::string shared_init = {}, data_order = {}, config_without_encoding = {};
   std::string dtype = {}, commit = {}, machine = {}, torch = {};
   std::string history = {};          // what it was begun from, and which settings changed at which step
+  std::string evaluation = {};       // what it was asked after its end; empty: these are its test's scores
   std::vector<Metric> metrics = {};  // what it was scored by; the first is what encodings are compared on
 };
 

@@ -46,6 +46,15 @@ RunFolder RunFolder::evaluation(const std::string& step, const std::string& vari
   return path_ / "evals" / step / variant;
 }
 
+std::vector<RunFolder> RunFolder::evaluations() const {
+  std::vector<RunFolder> found;
+  if (!fs::is_directory(path_ / "evals")) return found;
+  for (const fs::directory_entry& step : fs::directory_iterator(path_ / "evals"))
+    for (const RunFolder& each : runs_in(step.path()))
+      if (each.is_finished()) found.push_back(each);
+  return found;
+}
+
 bool RunFolder::is_begun() const { return fs::exists(config()); }
 bool RunFolder::is_finished() const { return fs::exists(facts()); }
 

@@ -38,6 +38,8 @@ class RunFolder {
 
   // What `darope eval` found with the checkpoint of a step; `variant` says how it was evaluated.
   RunFolder evaluation(const std::string& step, const std::string& variant) const;
+  // Those that are compared as runs are, by name: evaluations of their own, of the finished run's last step.
+  std::vector<RunFolder> evaluations() const;
 
   bool has_checkpoints() const { return !list_checkpoints(checkpoints()).empty(); }
   std::string read_history() const;         // "" if nothing changed

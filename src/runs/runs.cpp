@@ -65,10 +65,17 @@ void each_run(const fs::path& comparison, const std::function<void(RunFiles)>& u
         fmt::format("{} holds no comparison: there is no folder {}", comparison.string(), parent.string()));
   recorded(read_record(comparison));
   for (const fs::path& each : sorted_folders(parent)) {
-    if (const RunFolder run(each); run.is_finished())
-      use(read_run_files(run));
-    else
+    const RunFolder run(each);
+    if (!run.is_finished()) {
       unfinished(each);
+      continue;
+    }
+    use(read_run_files(run));
+    for (const RunFolder& evaluation : run.evaluations()) {
+      RunFiles files = read_run_files(evaluation);
+      files.name = run.name() + "." + evaluation.name();
+      use(std::move(files));
+    }
   }
 }
 

@@ -19,8 +19,9 @@ struct RunFiles {
 RunFiles read_run_files(const RunFolder& run);
 void unpack(const RunFiles& files, const RunFolder& run);  // whole, or not at all
 
-// Every finished run of a comparison, by name: `comparison` is its folder, or a bundle of it. `unfinished`
-// hears of the folders that are still being written, `recorded` of the comparison's record where it has one.
+// Every finished run of a comparison, by name, each with its evaluations behind it as RUN.EVALUATION:
+// `comparison` is its folder, or a bundle of it. `unfinished` hears of the folders that are still being
+// written, `recorded` of the comparison's record where it has one.
 void each_run(const std::filesystem::path& comparison, const std::function<void(RunFiles)>& use,
               const std::function<void(const std::filesystem::path&)>& unfinished,
               const std::function<void(const ComparisonRecord&)>& recorded);

@@ -31,7 +31,7 @@ struct TrainConfig {
   CheckpointConfig checkpoint;
   ValidationConfig validation;
   LoggingConfig logging;
-  bool deterministic = false, graph = true;
+  bool deterministic = false, graph = true, allow_quadratic = false;
 
   void fields(auto&& visit) {
     visit("seed", seed, "of data order and dropout");
@@ -44,6 +44,8 @@ struct TrainConfig {
     visit("deterministic", deterministic,
           "sum in a fixed order on a GPU too, so that a run can be repeated bit for bit there; stop where an "
           "operator cannot");
+    visit("allow_quadratic", allow_quadratic,
+          "train beyond 2048 tokens also where attention keeps a score for every pair of them");
     visit("graph", graph, "on a GPU, launch a step as one CUDA graph; false: kernel by kernel");
   }
   void check() const;

@@ -53,6 +53,7 @@ class Upload {
 void synchronize(at::Device device);     // waits for its work
 void release_memory(at::Device device);  // of work that is done, and counts its peak anew; on a GPU
 int64_t peak_memory(at::Device device);  // bytes: of the device's allocations, or of the process on a CPU
+int64_t free_memory(at::Device device);  // bytes that work could still take
 std::string device_name(at::Device device);
 std::string cuda_versions();  // of the toolkit this was built with and of the driver; empty without
 // Sums in a fixed order on a GPU too, and an error where an operator cannot. Before the first work there.

@@ -26,6 +26,7 @@ void Upload::copy(const Batch& from, Batch& to) { to.copy_from(from); }
 void synchronize(at::Device) {}
 void release_memory(at::Device) {}
 int64_t peak_memory(at::Device) { return peak_memory_bytes(); }
+int64_t free_memory(at::Device) { return free_memory_bytes(); }
 std::string device_name(at::Device) { return machine_name(); }
 std::string cuda_versions() { return ""; }
 void compute_deterministically() { at::globalContext().setDeterministicAlgorithms(true, false); }

@@ -102,6 +102,13 @@ int64_t peak_memory(at::Device device) {
       .peak;
 }
 
+int64_t free_memory(at::Device device) {
+  if (!device.is_cuda()) return free_memory_bytes();
+  size_t free = 0, total = 0;
+  C10_CUDA_CHECK(cudaMemGetInfo(&free, &total));
+  return int64_t(free);
+}
+
 std::string device_name(at::Device device) {
   return device.is_cuda() ? at::cuda::getCurrentDeviceProperties()->name : machine_name();
 }

@@ -14,7 +14,8 @@ class LinearBias final : public Encoding {
                                  .learns = "slope [heads]",
                                  .flash_attention = "with a bias",
                                  .cache = "k, v",
-                                 .rotary = false};
+                                 .rotary = false,
+                                 .linear = false};
   LinearBias(const LayerShape& shape, Options&) : Encoding(shape) {}
 
   std::vector<Parameter> parameters() const override {

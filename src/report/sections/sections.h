@@ -15,6 +15,7 @@ std::string ranking_section(const Summary& summary, const Gathered& all);
 std::string matrix_section(const Summary& summary, const Gathered& all);
 std::string losses_section(const Summary& summary, const Gathered& all);
 std::string lengths_section(const Summary& summary, const Gathered& all);
+std::string evaluations_section(const Summary& summary, const Gathered& all);
 std::string curves_section(const Summary& summary, const Gathered& all);
 std::string cost_section(const Summary& summary, const Gathered& all);
 std::string paper_section(const Summary& summary, const Gathered& all);

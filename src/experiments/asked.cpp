@@ -1,0 +1,128 @@
+#include "experiments/asked.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/json.h"
+#include "data/documents.h"
+#include "data/open.h"
+#include "data/prompts.h"
+#include "model/quadratic.h"
+#include "ops/head.h"
+#include "runs/facts.h"
+#include "train/device.h"
+
+namespace darope {
+namespace {
+
+constexpr int64_t kDocuments = 256;  // the first so many that are long enough, as in the paper
+constexpr uint64_t kPromptSeed = 1;
+constexpr int64_t kMostPositions = 1 << 20;
+
+// What one pass over so many tokens takes at its fullest, the model's weights aside: the streams of a layer,
+// and a chunk of logits with their float copies.
+double bytes_of_pass(const Decoder& model, int64_t tokens) {
+  const DecoderConfig& config = model.config();
+  const double width = model.device().is_cuda() ? 2 : 4;
+  constexpr double kStreams = 10, kHidden = 3;  // of the model's width and of the feed-forward part's
+  return double(tokens) * width * (kStreams * double(config.dim) + kHidden * double(config.hidden())) +
+         3 * std::min(double(kLogitsAtOnce), double(tokens) * double(config.vocab_size) * width);
+}
+
+void check_memory(const Decoder& model, int64_t positions) {
+  constexpr double kGiB = double(int64_t{1} << 30);
+  const double need = bytes_of_pass(model, positions), there = double(free_memory(model.device()));
+  if (need > there)
+    throw Error(
+        fmt::format("--positions {}: a pass over so many tokens takes about {:.1f} GiB, and {} has {:.1f} "
+                    "GiB to give: ask for fewer, or on a larger machine",
+                    positions, need / kGiB, device_name(model.device()), there / kGiB));
+}
+
+void open_positions(const Asked& asked, const SavedRun& run, Dataset& data) {
+  const int64_t trained = run.config.model.max_seqlen;
+  if (asked.positions < trained || asked.positions > kMostPositions)
+    throw Error(fmt::format("--positions {}: at least the training length, {}, and at most {}",
+                            asked.positions, trained, kMostPositions));
+  refuse_quadratic(run.config.model, asked.positions, asked.allow_quadratic, "--allow-quadratic");
+  check_memory(*run.model, asked.positions);
+  const Documents documents(asked.documents, run.config.data);
+  data.documents = long_documents(documents, asked.positions, kDocuments);
+  data.asked = documents.name();
+  data.asked_hash = hash_of(*data.documents);
+}
+
+bool has_coordinates(const SavedRun& run) {
+  const std::vector<Plan::Layer>& layers = run.model->plan().layers;
+  return std::any_of(layers.begin(), layers.end(),
+                     [](const Plan::Layer& each) { return each.encoding->has_coordinate(); });
+}
+
+void open_prompts(const Asked& asked, const SavedRun& run, const RunFolder& folder, Dataset& data) {
+  const Documents prose(asked.documents, run.config.data);
+  const int64_t length = run.config.model.max_seqlen;
+  const std::filesystem::path beside = std::filesystem::absolute(folder.path()).parent_path() /
+                                       fmt::format("prompts-{}-{}.safetensors", prose.name(), length);
+  const Prompts prompts =
+      kept_prompts(asked.prompts.empty() ? beside : asked.prompts, prose, length, kPromptSeed);
+  for (const std::string& each : prompts.left_out)
+    fmt::print(stderr, "left out: {} does not fit the context of {}\n", each, length);
+  data.asked = prose.name();
+  data.asked_hash = prompts.sha256;
+  data.prompts = std::make_shared<const Prompts>(prompts);
+}
+
+}  // namespace
+
+std::vector<std::string> open_asked(const Asked& asked, const SavedRun& run, const RunFolder& folder,
+                                    Dataset& data) {
+  if (asked.positions != 0 && asked.retrieval)
+    throw Error("--positions and --retrieval are two evaluations: ask for one at a time");
+  std::vector<std::string> names;
+  if (asked.positions != 0) {
+    open_positions(asked, run, data);
+    names.push_back("positions");
+  }
+  if (asked.retrieval) {
+    open_prompts(asked, run, folder, data);
+    names.insert(names.end(), {"digression", "recall"});
+    if (has_coordinates(run)) names.push_back("shuffle");
+  }
+  return names;
+}
+
+RunFolder write_asked(const SavedRun& run, const RunFolder& folder, const Evaluation& evaluation,
+                      const Dataset& data, const std::string& variant, const std::string& lines,
+                      bool changed) {
+  const RunFolder out = folder.evaluation(run.checkpoint.filename().string(), variant);
+  make_directories(out.path());
+  remove_file(out.facts());  // until the scores are those it speaks of
+  write_file(out.scores(), lines);
+  const std::vector<Metric> metrics = evaluation.metrics(data);
+  const std::string name = fmt::format("{}: {}", data.asked, evaluation.traits.name);
+  write_file(out.manifest(), nlohmann::ordered_json{{"schema", kRunSchema},
+                                                    {"dataset", name},
+                                                    {"encoding", run.config.model.encoding},
+                                                    {"step", run.step},
+                                                    {"metrics", to_json(metrics)}}
+                                     .dump(1) +
+                                 "\n");
+  if (!folder.is_finished() || changed) return out;
+  RunFacts facts =
+      parse_facts(parse_json(read_file(folder.facts()), folder.facts().string()), folder.facts().string());
+  if (facts.diverged || facts.steps != run.step) return out;
+  facts.dataset = name;
+  facts.family = evaluation.traits.name;
+  facts.encoding = run.config.model.encoding;
+  facts.evaluation = evaluation.traits.name;
+  facts.data_order = data.asked_hash;
+  facts.metrics = metrics;
+  write_file(out.config(), read_file(folder.config()));
+  write_file(out.facts(), to_text(facts));
+  return out;
+}
+
+}  // namespace darope

@@ -1,0 +1,25 @@
+#pragma once
+#include "eval/evaluation.h"
+#include "experiments/saved_run.h"
+
+namespace darope {
+
+// What evaluations that are asked for after a training read, and where their scores go.
+struct Asked {
+  int64_t positions = 0;  // of each document, in one pass; 0: not asked
+  bool retrieval = false;
+  std::filesystem::path documents = {};  // empty: the run's own
+  std::filesystem::path prompts = {};    // where prompts are kept; empty: beside the run
+  bool allow_quadratic = false;
+};
+// Reads it into `data`; the names of the evaluations that it is for.
+std::vector<std::string> open_asked(const Asked& asked, const SavedRun& run, const RunFolder& folder,
+                                    Dataset& data);
+
+// Scores of one evaluation of its own: a folder that stands beside those of other models in a report where
+// the run is finished and the weights are its last ones. `changed`: these are not the run's own settings.
+RunFolder write_asked(const SavedRun& run, const RunFolder& folder, const Evaluation& evaluation,
+                      const Dataset& data, const std::string& variant, const std::string& lines,
+                      bool changed);
+
+}  // namespace darope

@@ -1,0 +1,24 @@
+#include "model/quadratic.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "encodings/encoding.h"
+
+namespace darope {
+
+void refuse_quadratic(const DecoderConfig& model, int64_t length, bool allowed, const std::string& how) {
+  constexpr int64_t kShort = 2048;  // beyond it scores outweigh all else that a layer keeps
+  if (allowed || length <= kShort) return;
+  const std::vector<std::string> encodings = model.layer_encodings();
+  for (size_t i = 0; i < encodings.size(); ++i) {
+    if (find_encoding(encodings[i]).traits.linear) continue;
+    const double bytes = double(model.n_heads) * double(length) * double(length) * sizeof(float);
+    throw Error(fmt::format(
+        "layer {} has no fast attention: {} keeps a score for each pair of {} tokens, {:.1f} GiB for one "
+        "sequence; {} goes on all the same",
+        i, encodings[i], length, bytes / double(int64_t{1} << 30), how));
+  }
+}
+
+}  // namespace darope
