@@ -4,7 +4,6 @@ import base64
 import collections
 import json
 import math
-import os
 import pathlib
 import random
 import re
@@ -14,11 +13,11 @@ import subprocess
 import numpy as np
 import pytest
 import torch
+from programs import DAROPE, ROOT
 from reference_decoder import Reference, shuffled
 from safetensors.numpy import load_file
-from tiktoken_oracle import ROOT, original
+from tiktoken_oracle import original
 
-BINARY = os.environ.get("DAROPE_BINARY", ROOT / "build" / "darope")
 LENGTH, POSITIONS, BOOKS = 256, 1024, 5
 NOUNS = re.findall(
     r"[a-z]{4,9}", "".join(re.findall(r'"([a-z ]+)"', (ROOT / "src/data/prompt_words.cpp").read_text()))
@@ -26,7 +25,7 @@ NOUNS = re.findall(
 
 
 def darope(*words, code=0, cwd=None):
-    done = subprocess.run([BINARY, *map(str, words)], capture_output=True, text=True, cwd=cwd)
+    done = subprocess.run([DAROPE, *map(str, words)], capture_output=True, text=True, cwd=cwd)
     assert done.returncode == code, (done.returncode, done.stderr)
     return done.stdout + done.stderr
 
