@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/json.h"
 #include "base/progress.h"
 #include "data/open.h"
 #include "experiments/past.h"
