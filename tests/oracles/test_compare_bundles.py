@@ -64,3 +64,18 @@ def test_a_bundle_no_report_can_read_is_not_taken(tmp_path, facts):
                 archive.add(file, file.relative_to(tmp_path / "mine"))
     (tmp_path / "b.tar.zst").write_bytes(zstandard.ZstdCompressor().compress(plain.getvalue()))
     assert "run.json" in refused("compare", *TASK, "--out", "other", "--from", "b.tar.zst", cwd=tmp_path)
+
+
+def test_a_setting_that_an_older_program_did_not_have_stands_at_its_default(tmp_path):
+    done("compare", *TASK, "--out", "mine", cwd=tmp_path)
+    config = next(tmp_path.glob("mine/runs/*nope*/config.yaml"))
+    facts = config.with_name("run.json")
+    older = json.loads(facts.read_text())
+    older["config_without_encoding"] = "of another program"  # which hashed fewer settings
+    facts.write_text(json.dumps(older))
+    text = config.read_text()
+    assert "\n  weights: []\n" in text
+    config.write_text(text.replace("\n  weights: []\n", "\n"))
+    done("report", "mine", cwd=tmp_path)
+    config.write_text(text.replace("steps: 4\n", "steps: 5\n"))
+    assert "configs beyond the encoding differ" in refused("report", "mine", cwd=tmp_path)
