@@ -90,6 +90,7 @@ void synchronize(at::Device device) {
 
 void release_memory(at::Device device) {
   if (!device.is_cuda()) return;
+  at::globalContext().lazyInitDevice(at::kCUDA);  // nothing may have been on the device yet
   c10::cuda::CUDACachingAllocator::emptyCache();
   c10::cuda::CUDACachingAllocator::resetPeakStats(c10::cuda::current_device());
 }
