@@ -72,7 +72,7 @@ def test_logits_are_those_of_the_program(checkpoint, encoding, style):
 @torch.no_grad()
 @pytest.mark.parametrize("implementation", ["eager", "sdpa", "flex_attention"])
 def test_attention_of_transformers(checkpoint, implementation):
-    for encoding in ("rope", "darope", MIXED):
+    for encoding in (MIXED,) if implementation == "flex_attention" else ("rope", "darope", MIXED):
         folder, expected = checkpoint(encoding)
         model = auto(folder, attn_implementation=implementation)
         assert (expected - model(TOKENS).logits).abs().max() < 1e-5
