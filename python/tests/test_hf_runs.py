@@ -1,6 +1,9 @@
 """Runs of the program in Hugging Face's library: loaded, continued, exported, and made of a Llama."""
 
+import base64
+import collections
 import os
+import random
 import subprocess
 import sys
 
@@ -11,7 +14,7 @@ from conftest import NAMES, ROOT
 
 transformers = pytest.importorskip("transformers", reason="needs transformers")
 import darope.hf  # noqa: E402
-from darope.hf.tokenizer import byte_tokenizer  # noqa: E402
+from darope.hf.tokenizer import byte_tokenizer, rank_tokenizer, tokenizer_for  # noqa: E402
 
 PROGRAM = os.environ.get("DAROPE_BINARY", str(ROOT / "build" / "darope"))
 SMALL = "model.dim=32 model.n_layers=2 model.n_heads=2 model.hidden_multiple=8 model.base=100 threads=1"
@@ -73,6 +76,73 @@ def test_bytes_are_ids():
     text = "Ünïcode,  two spaces\n\ttab \U0001f600"
     ids = byte_tokenizer()(text)["input_ids"]
     assert ids == list(text.encode()) and byte_tokenizer().decode(ids) == text
+
+
+# As tiktoken defines its encodings, which it would load from the network.
+PATTERNS = {
+    "cl100k": r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+"
+    r"| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s",
+    "r50k": r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s",
+}
+HARD = [
+    "'s",
+    "'S",
+    "'Ve",
+    "'",
+    "\r\n",
+    "\n\n",
+    "\t",
+    "\u00a0",
+    "\u3000",
+    "1234567",
+    "\u4e16\u754c",
+    "e\u0301",
+]
+HARD += [
+    "\U0001f468",
+    "hello",
+    "World",
+    " the",
+    "  ",
+    "   ",
+    " ",
+    "\n",
+    "(",
+    "...",
+    " !?",
+    "def f(x):\n    return",
+]
+
+
+@pytest.mark.parametrize("name", PATTERNS)
+def test_ranks_give_the_ids_of_tiktoken(name, tmp_path):
+    tiktoken = pytest.importorskip("tiktoken")
+    text = (ROOT / "docs" / "data.md").read_text()
+    data = text.encode()
+    common = collections.Counter(data[i : i + n] for n in range(2, 13) for i in range(len(data) - n))
+    tokens = [bytes([byte]) for byte in range(256)] + [token for token, _ in common.most_common(2000)]
+    ranks = tmp_path / "own.tiktoken"
+    ranks.write_bytes(b"".join(base64.b64encode(t) + b" %d\n" % rank for rank, t in enumerate(tokens)))
+    ours = rank_tokenizer(name, ranks)
+    theirs = tiktoken.Encoding(
+        name,
+        pat_str=PATTERNS[name],
+        mergeable_ranks={token: rank for rank, token in enumerate(tokens)},
+        special_tokens={},
+    )
+    assert (ours.bos_token_id, ours.eos_token_id) == (len(tokens), len(tokens) + 1)
+    rng = random.Random(0)
+    for document in [text, *("".join(rng.choices(HARD, k=rng.randint(1, 40))) for _ in range(1000))]:
+        ids = ours(document)["input_ids"]
+        assert ids == theirs.encode_ordinary(document) and ours.decode(ids) == document, document
+
+
+def test_a_run_on_prepared_text_has_its_tokenizer(tmp_path):
+    text = tmp_path / "text.jsonl"
+    text.write_text("".join(f'{{"text": "{i} cats sat on the mat"}}\n' for i in range(500)))
+    call(PROGRAM, "data", "prepare", "text", text, "--out", tmp_path / "data")
+    (tmp_path / "config.yaml").write_text(f"data:\n  root_dir: {tmp_path / 'data'}\n")
+    assert tokenizer_for(tmp_path)("cat")["input_ids"] == list(b"cat")
 
 
 @torch.no_grad()
