@@ -28,6 +28,8 @@ Summary: {SUMMARY}
 License: Apache-2.0
 Requires-Python: >=3.10
 Requires-Dist: torch>=2.11,<2.14
+Provides-Extra: hf
+Requires-Dist: transformers>=5,<6; extra == "hf"
 """
 TAG = "py3-none-linux_x86_64"
 FLAGS = ["-std=c++20", "-O3", "-fopenmp", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast"]
@@ -46,8 +48,9 @@ NVCC_FLAGS = [
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
+    python = ROOT / "python"
     files = {
-        f"darope/{path.name}": path.read_bytes() for path in sorted((ROOT / "python" / "darope").glob("*.py"))
+        str(path.relative_to(python)): path.read_bytes() for path in sorted(python.glob("darope/**/*.py"))
     }
     files["darope/py.typed"] = b""
     with tempfile.TemporaryDirectory() as build:

@@ -3,10 +3,11 @@
 encoding = darope.create("darope", d_model=512, heads=8, head_dim=64, train_length=2048)
 q, k = encoding(q, k, x)           # rotary ones, before anyone's attention; q, k [B, T, H, d], x [B, T, D]
 out = encoding.attend(q, k, v, x)  # any of them, attention included
+out = encoding.attend_encoded(*encoding.encode(q, k, x), v, mask)  # the same in two steps, with padding
 """
 
 from ._library import LIBRARY
-from .encoding import Cache, Encoding, create, encodings
+from .encoding import Cache, Encoding, base_name, create, encodings
 
-__all__ = ["Cache", "Encoding", "LIBRARY", "create", "encodings"]
+__all__ = ["Cache", "Encoding", "LIBRARY", "base_name", "create", "encodings"]
 __version__ = "0.1.0"

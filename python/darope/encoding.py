@@ -8,12 +8,17 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-__all__ = ["Cache", "Encoding", "create", "encodings"]
+__all__ = ["Cache", "Encoding", "base_name", "check_mask", "create", "encodings"]
 
 
 def encodings() -> list[dict[str, object]]:
     """One row per encoding, as `darope encodings --json` prints them."""
     return json.loads(torch.ops.darope.encodings())
+
+
+def base_name(name: str) -> str:
+    """The plain name of an encoding: "rope-10k" and "rope:base=10000" are "rope"."""
+    return torch.ops.darope.base_name(name)
 
 
 def create(
@@ -79,15 +84,30 @@ def _check_tensor(argument: str, value: object) -> None:
         raise TypeError(f"{argument} must be a tensor; got {type(value).__name__}")
 
 
-def _check_documents(documents: object, q: Tensor) -> None:
-    _check_tensor("documents", documents)
+def _check_documents(documents: object, q: Tensor, name: str = "documents") -> None:
+    _check_tensor(name, documents)
     if documents.is_floating_point() or documents.dtype == torch.bool:
-        raise TypeError(f"documents must be whole numbers; got dtype {documents.dtype}")
+        raise TypeError(f"{name} must be whole numbers; got dtype {documents.dtype}")
     if documents.shape != q.shape[:2]:
-        raise ValueError(f"documents must be [B, T] = {list(q.shape[:2])}; got {list(documents.shape)}")
+        raise ValueError(f"{name} must be [B, T] = {list(q.shape[:2])}; got {list(documents.shape)}")
     if documents.device != q.device:
+        raise ValueError(f"{name} and q must be on one device; got device {documents.device} and {q.device}")
+
+
+def check_mask(mask: object) -> None:
+    """mask [B, T] is to mark one stretch of tokens in each row; padding may stand before and behind it."""
+    _check_tensor("mask", mask)
+    if mask.dim() != 2 or mask.is_floating_point():
         raise ValueError(
-            f"documents and q must be on one device; got device {documents.device} and {q.device}"
+            f"mask must be [B, T], true for tokens and false for padding; got {list(mask.shape)} of "
+            f"dtype {mask.dtype}"
+        )
+    token = mask != 0
+    begins = token[:, :1].sum(1) + (token[:, 1:] & ~token[:, :-1]).sum(1)
+    if (begins > 1).any():
+        row = int((begins > 1).nonzero()[0])
+        raise ValueError(
+            f"mask has a hole in row {row}: padding may stand before and behind the tokens, not between them"
         )
 
 
@@ -173,8 +193,9 @@ class Encoding(nn.Module):
         for row in self._learned:
             self.register_parameter(row["name"], nn.Parameter(torch.empty(row["shape"])))
         self.reset_parameters()
-        plain = name.partition(":")[0]
-        self._rotary = all(row["rotary"] for row in encodings() if row["name"] == plain)
+        self.base_name = base_name(name)
+        #: whether encoded q and k can go to anyone's attention
+        self.rotary: bool = next(row["rotary"] for row in encodings() if row["name"] == self.base_name)
 
     @torch.no_grad()
     def reset_parameters(self) -> None:
@@ -200,11 +221,46 @@ class Encoding(nn.Module):
     ) -> tuple[Tensor, Tensor]:
         """Encoded q and k, for anyone's attention. q [B, T, H, d], k [B, T, Hk, d], x [B, T, D] the layer's
         normed input, positions [T] or [B, T] (default 0 .. T-1)."""
-        if not self._rotary:
+        if not self.rotary:
             raise TypeError(
                 f"{self.name} changes the attention itself, not only q and k; call attend(q, k, v, x)"
             )
+        return self.encode(q, k, x, positions)
+
+    def encode(
+        self, q: Tensor, k: Tensor, x: Tensor | None = None, positions: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """q and k as attend_encoded compares them, of any encoding; arguments as those of a call. A key
+        depends on its own token alone, so it can be kept. PoPE's are 2d wide."""
         return self._encode(q, k, x, positions, 0)
+
+    def attend_encoded(
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        mask: Tensor | None = None,
+        positions: Tensor | None = None,
+        causal: bool = True,
+        documents: Tensor | None = None,
+    ) -> Tensor:
+        """Attention over encoded q and k: [B, Tq, H, d]. The queries are the last Tq of the keys' tokens.
+
+        mask: [B, Tk], true for tokens and false for padding before or behind them, which no token sees.
+        positions, documents: [B, Tk], of the keys, as those of attend.
+        """
+        if not isinstance(causal, bool):
+            raise TypeError(f"causal must be True or False; got {causal!r}")
+        for argument, value in (("q", q), ("k", k), ("v", v)):
+            _check_tensor(argument, value)
+        if documents is not None:
+            _check_documents(documents, k)
+        if mask is not None:
+            check_mask(mask)
+            _check_documents(mask.long(), k, "mask")
+            tokens = (mask != 0).long()  # padding is a document of its own, on either side
+            documents = tokens if documents is None else 2 * documents + tokens
+        return self._attend(q, k, v, positions, documents, causal)
 
     def attend(
         self,

@@ -6,8 +6,8 @@
 #include "encodings/encoding.h"
 #include "ops/rotate.h"
 
-// The schemes as torch.ops.darope.{encode, attend, coordinate, parameters, encodings}. They are composite:
-// autograd and torch.compile see through them to the fused operators and ATen.
+// The schemes as torch.ops.darope.{encode, attend, coordinate, parameters, base_name, encodings}. They are
+// composite: autograd and torch.compile see through them to the fused operators and ATen.
 namespace darope {
 namespace {
 
@@ -178,6 +178,10 @@ std::string parameters_of(c10::string_view name, Shape shape, bool half) {
   return parameters_json(*encoding_for(name, shape, half));
 }
 
+std::string base_name_of(c10::string_view name) {
+  return as_value_error([&] { return std::string(find_encoding(std::string(name)).traits.name); });
+}
+
 }  // namespace
 
 TORCH_LIBRARY_FRAGMENT(darope, m) {
@@ -194,6 +198,7 @@ TORCH_LIBRARY_FRAGMENT(darope, m) {
       "Tensor",
       coordinate);
   m.def("parameters(str name, int[] shape, bool half) -> str", parameters_of);
+  m.def("base_name(str name) -> str", base_name_of);
   m.def("encodings() -> str", encodings_json);
 }
 

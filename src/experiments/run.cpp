@@ -83,6 +83,11 @@ RunFacts facts_of(const RunConfig& config, const Dataset& data, Decoder& model, 
           .metrics = metrics_of(evaluations_of(data), data)};
 }
 
+DocumentIds document_ids(const DataConfig& config) {
+  const std::shared_ptr<const Tokenizer> text = tokenizer_of(config);
+  return text ? DocumentIds{text->begin_of_document(), text->end_of_document()} : DocumentIds{};
+}
+
 }  // namespace
 
 at::Device find_device(const std::string& name) {
@@ -145,11 +150,13 @@ int run(RunConfig given, const Resume& resume) {
   Decoder model(config.model, device, type);
   const std::string shared_init = model.weights().shared_hash();
   throw_if_stopped();
-  TrainHooks hooks{.begin_from = resume.from};
+  const DocumentIds ids = document_ids(config.data);
+  TrainHooks hooks{.ids = ids, .begin_from = resume.from};
   hooks.on_begin = [&](int64_t step) {
     add_to_history(config, resume, step);
     folder.forget_end();
-    folder.begin(to_yaml(given), to_yaml(config), manifest(order, dtype));
+    folder.begin(to_yaml(given), to_yaml(config), manifest(order, dtype),
+                 hugging_face_config(config.model, ids));
   };
   if (data.validation) hooks.validate = [&] { return mean_nll(model, *data.validation); };
   const TrainReport report = train(model, *data.train, config, folder, hooks);

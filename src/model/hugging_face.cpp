@@ -7,7 +7,7 @@
 
 namespace darope {
 
-std::string hugging_face_config(const DecoderConfig& c) {
+std::string hugging_face_config(const DecoderConfig& c, const DocumentIds& ids) {
   nlohmann::ordered_json json{{"architectures", {"DaropeForCausalLM"}},
                               {"model_type", "darope"},
                               {"block_style", c.style},
@@ -22,7 +22,11 @@ std::string hugging_face_config(const DecoderConfig& c) {
                               {"max_position_embeddings", c.max_seqlen},
                               {"rms_norm_eps", c.norm_eps},
                               {"tie_word_embeddings", c.tied},
-                              {"torch_dtype", "float32"}};
+                              {"torch_dtype", "float32"},
+                              {"dtype", "float32"}};  // by its old name and its new one
+  const auto known = [&](const std::optional<int64_t>& id) { return id && *id < c.vocab_size; };
+  if (known(ids.begin)) json["bos_token_id"] = *ids.begin;
+  if (known(ids.end)) json["eos_token_id"] = json["pad_token_id"] = *ids.end;
   nlohmann::ordered_json position{{"version", 1}, {"train_length", c.max_seqlen}, {"layout", "half"}};
   const std::vector<std::string> names = c.layer_encodings();
   const bool same =

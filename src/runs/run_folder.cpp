@@ -29,6 +29,7 @@ std::string tail_of(const fs::path& file) {
 
 fs::path RunFolder::config() const { return path_ / "config.yaml"; }
 fs::path RunFolder::given_config() const { return path_ / "base_config.yaml"; }
+fs::path RunFolder::model_config() const { return path_ / kModelConfigFile; }
 fs::path RunFolder::manifest() const { return path_ / "manifest.json"; }
 fs::path RunFolder::facts() const { return path_ / "run.json"; }
 fs::path RunFolder::scores() const { return path_ / "results.jsonl"; }
@@ -89,9 +90,10 @@ int64_t RunFolder::last_logged_step() const {
 }
 
 void RunFolder::begin(const std::string& given, const std::string& config_text,
-                      const std::string& manifest_text) const {
+                      const std::string& manifest_text, const std::string& model) const {
   write_file(given_config(), given);
   write_file(config(), config_text);
+  write_file(model_config(), model);
   write_file(manifest(), manifest_text);
 }
 

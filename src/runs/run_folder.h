@@ -23,6 +23,7 @@ class RunFolder {
   // Where things are.
   std::filesystem::path config() const;        // settings, with what follows from the data
   std::filesystem::path given_config() const;  // settings as they were given
+  std::filesystem::path model_config() const;  // as a checkpoint has it
   std::filesystem::path manifest() const;      // what ran where
   std::filesystem::path facts() const;         // what the run says of itself when it ends
   std::filesystem::path scores() const;
@@ -46,7 +47,8 @@ class RunFolder {
   std::string fact(const char* key) const;  // written at its beginning or at its end; "" if never
   int64_t last_logged_step() const;         // 0 before the first line
 
-  void begin(const std::string& given, const std::string& config, const std::string& manifest) const;
+  void begin(const std::string& given, const std::string& config, const std::string& manifest,
+             const std::string& model) const;
   void forget_end() const;  // removes what another end of this run has left: facts and scores
 
  private:

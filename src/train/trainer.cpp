@@ -140,7 +140,7 @@ void Trainer::read(const std::filesystem::path& checkpoint) {
 void Trainer::write_model(CheckpointFiles& files) {
   const Weights& weights = model_.weights();
   files.write(kModelFile, [&](FileWriter& out) { write_safetensors(out, weights.named(weights.flat())); });
-  files.write(kModelConfigFile, hugging_face_config(model_.config()));
+  files.write(kModelConfigFile, hugging_face_config(model_.config(), hooks_.ids));
 }
 
 void Trainer::save(int64_t step) {

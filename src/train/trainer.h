@@ -4,6 +4,7 @@
 
 #include "data/dataset.h"
 #include "model/decoder.h"
+#include "model/hugging_face.h"
 #include "runs/run_folder.h"
 #include "train/config.h"
 
@@ -21,6 +22,7 @@ struct TrainHooks {
   std::function<void(int64_t)> on_step = {};  // hears the number of finished steps
   // The mean loss on validation data; at the lowest so far the weights go to best/.
   std::function<double()> validate = {};
+  DocumentIds ids = {};                   // for readers of the checkpoints
   std::filesystem::path begin_from = {};  // a checkpoint to go on from where the folder has none of its own
 };
 

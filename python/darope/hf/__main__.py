@@ -1,0 +1,61 @@
+"""python -m darope.hf export RUN --to hf|stock DIR, and python -m darope.hf import HF_DIR --out RUN."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from transformers.utils.logging import disable_progress_bar
+
+from .export import CheckFailed, export_hf, export_stock
+from .retrofit import import_llama
+
+BAD_INPUT, CHECK_FAILED = 2, 3  # as docs/cli.md has them
+
+
+def parser() -> argparse.ArgumentParser:
+    program = argparse.ArgumentParser(prog="python -m darope.hf", description="runs out to others, and in")
+    verbs = program.add_subparsers(dest="verb", required=True)
+    export = verbs.add_parser("export", help="write a folder that Hugging Face's library loads")
+    export.add_argument("run", metavar="RUN", type=Path, help="a run's folder, or one checkpoint's")
+    export.add_argument(
+        "--to", choices=["hf", "stock"], required=True, help="stock: as a Llama, where it is one"
+    )
+    export.add_argument(
+        "--encoding", help="with --to stock: another that the weights fit, yarn:factor=8 for rope"
+    )
+    export.add_argument("out", metavar="DIR", type=Path, help="a new folder")
+    take = verbs.add_parser("import", help="make a run of a Llama-style model with RoPE")
+    take.add_argument("source", metavar="HF_DIR", type=Path)
+    take.add_argument("--encoding", required=True, help="darope begins where it is RoPE inside the window")
+    take.add_argument("--out", metavar="RUN", type=Path, required=True, help="a new folder")
+    return program
+
+
+def main() -> int:
+    given = parser().parse_args()
+    disable_progress_bar()  # standard error is for the one sentence
+    source = given.source if given.verb == "import" else given.run
+    try:
+        if not source.is_dir():
+            raise ValueError(f"{source} is no folder: give a run's, a checkpoint's or a model's")
+        if given.verb == "import":
+            import_llama(given.source, given.encoding, given.out)
+        elif given.to == "stock":
+            export_stock(given.run, given.out, given.encoding)
+        elif given.encoding:
+            raise ValueError("--encoding is for --to stock: with --to hf the reader of the folder chooses")
+        else:
+            export_hf(given.run, given.out)
+    except (ValueError, OSError, RuntimeError) as error:
+        print(f"darope.hf: {error}", file=sys.stderr)
+        return BAD_INPUT
+    except CheckFailed as error:
+        print(f"darope.hf: {given.out}: {error}", file=sys.stderr)
+        return CHECK_FAILED
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,32 @@
+"""The folders of the trainer, as far as a reader of its checkpoints must know them (docs/run-folder.md)."""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+
+import yaml
+
+__all__ = ["data_settings", "newest_checkpoint", "read_settings"]
+
+
+def newest_checkpoint(folder: str | PathLike) -> str | PathLike:
+    """The newest complete checkpoint of a run's folder; whatever is no run's folder stays as it is."""
+    root = Path(folder) / "checkpoints"
+    if not root.is_dir():
+        return folder
+    steps = [each for each in sorted(root.iterdir()) if each.name.isdigit() and (each / "COMPLETE").exists()]
+    if not steps:
+        raise ValueError(f"{root} holds no complete checkpoint: train the run, or give a checkpoint's folder")
+    return str(steps[-1])
+
+
+def read_settings(run: str | PathLike) -> str:
+    """config.yaml; "" where there is none."""
+    file = Path(run) / "config.yaml"
+    return file.read_text() if file.exists() else ""
+
+
+def data_settings(run: str | PathLike) -> dict[str, object]:
+    """The block `data` of config.yaml."""
+    return (yaml.safe_load(read_settings(run)) or {}).get("data", {})
