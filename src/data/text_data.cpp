@@ -163,7 +163,8 @@ Dataset open_text(std::shared_ptr<const PreparedData> data, const DataConfig& co
       .measure = Measure::nll,
       .train = std::make_shared<TextStream>(data, config.weights, config.batch_size, config.seq_len, seed),
       .tests = {{.multiple = 1, .set = windows_of(*data, Split::test, config)}},
-      .validation = windows_of(*data, Split::validation, config)};
+      .validation = windows_of(*data, Split::validation, config),
+      .tokenizer = data->tokenizer};
 }
 
 }  // namespace darope

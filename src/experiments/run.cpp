@@ -83,9 +83,9 @@ RunFacts facts_of(const RunConfig& config, const Dataset& data, Decoder& model, 
           .metrics = metrics_of(evaluations_of(data), data)};
 }
 
-DocumentIds document_ids(const DataConfig& config) {
-  const std::shared_ptr<const Tokenizer> text = tokenizer_of(config);
-  return text ? DocumentIds{text->begin_of_document(), text->end_of_document()} : DocumentIds{};
+DocumentIds document_ids(const Dataset& data) {
+  if (!data.tokenizer) return {};
+  return {data.tokenizer->begin_of_document(), data.tokenizer->end_of_document()};
 }
 
 }  // namespace
@@ -150,7 +150,7 @@ int run(RunConfig given, const Resume& resume) {
   Decoder model(config.model, device, type);
   const std::string shared_init = model.weights().shared_hash();
   throw_if_stopped();
-  const DocumentIds ids = document_ids(config.data);
+  const DocumentIds ids = document_ids(data);
   TrainHooks hooks{.ids = ids, .begin_from = resume.from};
   hooks.on_begin = [&](int64_t step) {
     add_to_history(config, resume, step);

@@ -86,7 +86,7 @@ def printed(*words):
 
 def code_of(path):
     """Without comments, and without the program's own name, which is an encoding's."""
-    return re.sub(r"//.*|darope (?=train|data)", "", path.read_text())
+    return re.sub(r"//.*|darope (?=train|data|report|bench)", "", path.read_text())
 
 
 def test_reports_and_statistics_name_nothing_that_can_be_added():

@@ -120,9 +120,11 @@ std::string warnings(const Summary& summary) {
       for (const Split& split : at.splits) std::erase(apart, split.encoding);
       if (!apart.empty())
         items += fmt::format(
-            "<li><b>{}</b>: the runs of {} vary much more than the others'; intervals with {} rest on few "
-            "runs.</li>",
-            where, escape(and_list(apart)), apart.size() == 1 ? "it" : "them");
+            "<li><b>{}</b>: the runs of {} go with the others' from seed to seed much less; intervals with "
+            "{} "
+            "rest on {} own runs.</li>",
+            where, escape(and_list(apart)), apart.size() == 1 ? "it" : "them",
+            apart.size() == 1 ? "its" : "their");
     }
   return items.empty() ? "" : fmt::format("<h3>Unsteady runs</h3><ul class='notes'>{}</ul>", items);
 }
