@@ -50,7 +50,9 @@ Dataset open_dataset(const DataConfig& config, uint64_t seed, int64_t batches) {
   at_least("test_seed", config.test_seed, 0);
   at_least("free_running", config.free_running, 0);
   if (!config.root_dir.empty()) return open_prepared(config, seed);
-  return config.path.empty() ? open_task(config, seed, batches) : open_token_file(config, seed);
+  Dataset data = config.path.empty() ? open_task(config, seed, batches) : open_token_file(config, seed);
+  data.tokenizer = tokenizer_of(config);
+  return data;
 }
 
 std::shared_ptr<const Tokenizer> tokenizer_of(const DataConfig& config) {

@@ -32,7 +32,7 @@ def darope(*words, code=0, cwd=None):
 
 def words_of_docs():
     text = " ".join((ROOT / "docs" / name).read_text() for name in ("encodings.md", "data.md", "cli.md"))
-    return [word for word in re.findall(r"[a-z]+", text) if word not in NOUNS]
+    return [word for word in re.findall(r"[a-z]+", text) if not word.startswith(tuple(NOUNS))]
 
 
 def prose(sentences, seed):
