@@ -294,7 +294,7 @@ class Audit:
 
 def published():
     folder = ROOT / "docs" / "results"
-    bundles = sorted(folder.rglob("*.tar.zst"))
+    bundles = sorted(file for file in folder.rglob("*.tar.zst") if (file.parent / "results.json").exists())
     together = [folder / name / "runs.tar.zst" for name in ("jsb", "maestro", "genome", "bonn")]
     return [*([bundle] for bundle in bundles), together]
 
