@@ -1,11 +1,8 @@
 """Language evaluations against a decoder in float64, and prompts against the rules of their making."""
 
-import base64
-import collections
 import json
 import math
 import pathlib
-import random
 import re
 import shutil
 import subprocess
@@ -13,47 +10,19 @@ import subprocess
 import numpy as np
 import pytest
 import torch
+from made_up_text import NOUNS, prose, write_ranks
 from programs import DAROPE, ROOT
 from reference_decoder import Reference, shuffled
 from safetensors.numpy import load_file
 from tiktoken_oracle import original
 
 LENGTH, POSITIONS, BOOKS = 256, 1024, 5
-NOUNS = re.findall(
-    r"[a-z]{4,9}", "".join(re.findall(r'"([a-z ]+)"', (ROOT / "src/data/prompt_words.cpp").read_text()))
-)
 
 
 def darope(*words, code=0, cwd=None):
     done = subprocess.run([DAROPE, *map(str, words)], capture_output=True, text=True, cwd=cwd)
     assert done.returncode == code, (done.returncode, done.stderr)
     return done.stdout + done.stderr
-
-
-def words_of_docs():
-    text = " ".join((ROOT / "docs" / name).read_text() for name in ("encodings.md", "data.md", "cli.md"))
-    return [word for word in re.findall(r"[a-z]+", text) if not word.startswith(tuple(NOUNS))]
-
-
-def prose(sentences, seed):
-    rng, words = random.Random(seed), words_of_docs()
-    some = (" ".join(rng.choices(words, k=rng.randint(6, 20))) for _ in range(sentences))
-    return " ".join(each[0].upper() + each[1:] + rng.choice(".!?") for each in some)
-
-
-def write_ranks(path):
-    """All bytes, common words with and without the space before them, and the nouns of the probes."""
-    common = [word for word, _ in collections.Counter(words_of_docs()).most_common(300)]
-    whole = [f" {word}" for word in [*NOUNS, *common, "report", "codeword", "of", "="]] + ["Summary", ".\n"]
-    whole += re.findall(r'"([A-Z][a-z]+|[a-z]+)"', (ROOT / "src/data/prompts.cpp").read_text())  # syllables
-    whole += [str(number) for number in range(100, 1000)]
-    names = [
-        front + end for front in whole if front.istitle() for end in whole if re.fullmatch("[a-z]+", end)
-    ]
-    whole += [*names, *(f" {name}" for name in names)]
-    tokens = [bytes([byte]) for byte in range(256)] + [word.encode() for word in dict.fromkeys(whole)]
-    path.write_text("".join(f"{base64.b64encode(t).decode()} {rank}\n" for rank, t in enumerate(tokens)))
-    return path
 
 
 @pytest.fixture(scope="module")
