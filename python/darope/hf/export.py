@@ -140,7 +140,7 @@ def _card(run: Path, model) -> str:
         ("tokens", facts.get("tokens")),
         ("checkpoint", Path(newest_checkpoint(run)).name),
         ("commit of darope", facts.get("commit")),
-        ("command", " ".join(facts.get("argv", []))),
+        ("command", facts.get("arguments")),
         ("hash of the data's order", facts.get("data_order")),
     ]
     table = "\n".join(f"| {key} | {value} |" for key, value in rows if value not in (None, ""))

@@ -1,0 +1,1 @@
+"""The paper's benchmarks on runs, through lm-eval: docs/benchmarks.md."""

@@ -1,0 +1,84 @@
+"""python -m darope.benchmarks RUN... --tasks piqa,arc_easy --data DIR: docs/benchmarks.md."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+BAD_INPUT = 2  # as docs/cli.md has it
+
+
+def parser() -> argparse.ArgumentParser:
+    program = argparse.ArgumentParser(
+        prog="python -m darope.benchmarks", description="scores of runs on benchmarks, through lm-eval"
+    )
+    program.add_argument("runs", metavar="RUN", nargs="+", help="folders of runs")
+    program.add_argument("--tasks", required=True, help="names, comma-separated, or all")
+    program.add_argument("--data", metavar="DIR", type=Path, required=True, help="see docs/benchmarks.md")
+    program.add_argument("--keep-with", metavar="PROGRAM", help="a darope that keeps the scores with the run")
+    program.add_argument("--max-length", type=int, metavar="N", help="default: 8 times the training length")
+    program.add_argument("--batch-size", type=int, default=8, metavar="N")
+    program.add_argument("--dtype", choices=["float32", "bfloat16"], default="float32")
+    program.add_argument("--device", default="cpu")
+    program.add_argument("--limit", type=int, metavar="N", help="the first N questions of each part alone")
+    program.add_argument("--shots", type=int, metavar="N", help="worked examples; default: lm-eval's")
+    return program
+
+
+def keep(program: str, run: str, line: str) -> None:
+    """The program alone knows how scores are kept in a run's folder."""
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        file.write(line)
+        file.flush()
+        done = subprocess.run([program, "eval", run, "--scores", file.name], stdout=subprocess.DEVNULL)
+    if done.returncode:
+        raise ValueError(f"the scores of {run} could not be kept")
+
+
+def score_all(runs: list[str], names: str, program: str | None, options) -> None:
+    from .run import load, score
+    from .table import BENCHMARKS, find
+
+    chosen = list(BENCHMARKS) if names == "all" else names.split(",")
+    for name in chosen:
+        find(name).parts(options.data)  # before hours are spent on the first
+    for run in runs:
+        model = load(run, options)
+        for name in chosen:
+            scored = score(model, name, options)
+            line = json.dumps({"run": run, **dataclasses.asdict(scored)})
+            first = scored.metrics[0]["name"]
+            values = [each["value"] for each in scored.scores if each["metric"] == first]
+            mean = sum(values) / len(values)
+            print(f"{run}: {name}: {first} {mean:.4f} of {len(values)}", file=sys.stderr)
+            if program:
+                keep(program, run, line)
+            else:
+                print(line)
+
+
+def main() -> int:
+    given = vars(parser().parse_args())
+    runs, names, program = given.pop("runs"), given.pop("tasks"), given.pop("keep_with")
+    try:
+        import darope.hf  # noqa: F401, models register themselves
+
+        from .run import Options
+    except ImportError as error:
+        print(f"darope.benchmarks: {error}: run pip install 'darope[eval]'", file=sys.stderr)
+        return BAD_INPUT
+    try:
+        score_all(runs, names, program, Options(**given))
+    except (ValueError, OSError) as error:
+        print(f"darope.benchmarks: {error}", file=sys.stderr)
+        return BAD_INPUT
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
