@@ -102,7 +102,7 @@ def test_bands_as_a_table():
 
 def test_version_and_help():
     assert output("--version") == f"darope {darope.__version__}\n"
-    verbs = re.findall(r"^  (\w+)", output("--help").partition("Subcommands:")[2], re.M)
+    verbs = re.findall(r"^  ([\w-]+)", output("--help").partition("Subcommands:")[2], re.M)
     assert {"encodings", "bands", "doctor"} <= set(verbs)
     for verb in verbs:
         assert f"darope {verb} [OPTIONS]" in output(verb, "--help")

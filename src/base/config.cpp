@@ -6,6 +6,7 @@
 #include <yaml-cpp/parser.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 
@@ -70,10 +71,12 @@ class ValueBuilder final : public YAML::EventHandler {
     if (stack_.size() == kMaxYamlDepth)
       fail(value.line, fmt::format("nested more than {} deep", kMaxYamlDepth));
     stack_.push_back(std::move(value));
+    names_.emplace_back();
   }
   void close() {
     Value done = std::move(stack_.back());
     stack_.pop_back();
+    names_.pop_back();
     add(std::move(done));
   }
   static bool expects_key(const Value& parent) {
@@ -90,13 +93,14 @@ class ValueBuilder final : public YAML::EventHandler {
       return;
     }
     if (value.kind != Value::Kind::kScalar) fail(value.line, "a key must be a name, not " + describe(value));
-    if (std::find(parent.names.begin(), parent.names.end(), value.text) != parent.names.end())
+    if (!names_.back().insert(value.text).second)
       fail(value.line, fmt::format("'{}' is set twice in one section", value.text));
     parent.names.push_back(value.text);
   }
 
   std::string where_;
   std::vector<Value> stack_;
+  std::vector<std::set<std::string>> names_;  // of each that is open
   Value root_;
 };
 
@@ -223,6 +227,33 @@ std::string yaml_value(const Field& field) {
   return is_plain_word(inside) ? std::string(inside) : json;
 }
 
+std::string bound_text(double bound) { return fmt::format("{:.15g}", bound); }
+
+// "an integer, at least 1": what may stand there.
+std::string type_and_range(const Field& field) {
+  const auto& [least, most] = field.bounds;
+  if (least && most) return fmt::format("{}, {} to {}", field.type, bound_text(*least), bound_text(*most));
+  if (least) return fmt::format("{}, at least {}", field.type, bound_text(*least));
+  if (most) return fmt::format("{}, at most {}", field.type, bound_text(*most));
+  return field.type;
+}
+
+std::vector<std::string> parts_of(const std::string& key) {
+  std::vector<std::string> parts;
+  std::istringstream stream(key);
+  for (std::string part; std::getline(stream, part, '.');) parts.push_back(part);
+  return parts;
+}
+
+nlohmann::ordered_json schema_of(const Field& field) {
+  nlohmann::ordered_json out = nlohmann::ordered_json::parse(field.schema);
+  out["description"] = field.help;
+  out["default"] = nlohmann::ordered_json::parse(field.json());
+  if (field.bounds.least) out["minimum"] = *field.bounds.least;
+  if (field.bounds.most) out["maximum"] = *field.bounds.most;
+  return out;
+}
+
 }  // namespace
 
 void read_yaml(const std::vector<Field>& fields, std::string_view text, const std::string& where) {
@@ -259,18 +290,18 @@ void read_overrides(const std::vector<Field>& fields, const std::vector<std::str
   }
 }
 
-std::string yaml_text(const std::vector<Field>& fields) {
+std::string yaml_text(const std::vector<Field>& fields, Comments comments) {
   std::string text;
   std::vector<std::string> open;  // the sections the last line stood in
   for (const Field& field : fields) {
-    std::vector<std::string> parts;
-    std::istringstream key(field.key);
-    for (std::string part; std::getline(key, part, '.');) parts.push_back(part);
+    std::vector<std::string> parts = parts_of(field.key);
     const std::string name = parts.back();
     parts.pop_back();
     const size_t shared =
         size_t(std::mismatch(open.begin(), open.end(), parts.begin(), parts.end()).first - open.begin());
     for (size_t i = shared; i < parts.size(); ++i) text += fmt::format("{:{}}{}:\n", "", 2 * i, parts[i]);
+    if (comments == Comments::kMeanings)
+      text += fmt::format("{:{}}# {} ({})\n", "", 2 * parts.size(), field.help, type_and_range(field));
     text += fmt::format("{:{}}{}: {}\n", "", 2 * parts.size(), name, yaml_value(field));
     open = std::move(parts);
   }
@@ -284,8 +315,52 @@ std::string help_text(const std::vector<Field>& fields) {
   std::string text;
   for (const Field& field : fields)
     text += fmt::format("  {:<{}}  {} ({})\n", field.key + "=" + yaml_value(field), width, field.help,
-                        field.type);
+                        type_and_range(field));
   return text;
+}
+
+std::string markdown_text(const std::vector<Field>& fields) {
+  std::string text = "| setting | default | meaning | type and range |\n|---|---|---|---|\n";
+  for (const Field& field : fields)
+    text += fmt::format("| `{}` | `{}` | {} | {} |\n", field.key, yaml_value(field), field.help,
+                        type_and_range(field));
+  return text;
+}
+
+std::string schema_text(const std::vector<Field>& fields) {
+  const nlohmann::ordered_json section{
+      {"type", "object"}, {"additionalProperties", false}, {"properties", nlohmann::ordered_json::object()}};
+  nlohmann::ordered_json root = section;
+  for (const Field& field : fields) {
+    nlohmann::ordered_json* at = &root;
+    std::vector<std::string> parts = parts_of(field.key);
+    const std::string name = parts.back();
+    parts.pop_back();
+    for (const std::string& part : parts) {
+      nlohmann::ordered_json& properties = (*at)["properties"];
+      if (!properties.contains(part)) properties[part] = section;
+      at = &properties[part];
+    }
+    (*at)["properties"][name] = schema_of(field);
+  }
+  nlohmann::ordered_json out{{"$schema", "https://json-schema.org/draft/2020-12/schema"},
+                             {"title", "a config of darope"}};
+  out.update(root);
+  return out.dump(1) + "\n";
+}
+
+void check_ranges(const std::vector<Field>& fields) {
+  for (const Field& field : fields) {
+    const auto& [least, most] = field.bounds;
+    if (!least && !most) continue;
+    const nlohmann::json value = nlohmann::json::parse(field.json());
+    if (value.is_null()) continue;
+    if (least && value.get<double>() < *least)
+      throw Error(
+          fmt::format("{} is {}: it must be at least {}", field.key, field.json(), bound_text(*least)));
+    if (most && value.get<double>() > *most)
+      throw Error(fmt::format("{} is {}: it may be at most {}", field.key, field.json(), bound_text(*most)));
+  }
 }
 
 std::string canonical_json(const std::vector<Field>& fields) {

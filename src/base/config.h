@@ -9,8 +9,12 @@ namespace darope {
 // line.
 void read_yaml(const std::vector<Field>& fields, std::string_view text, const std::string& where);
 void read_overrides(const std::vector<Field>& fields, const std::vector<std::string>& arguments);
-std::string yaml_text(const std::vector<Field>& fields);
+enum class Comments { kNone, kMeanings };  // above each setting, what it means
+std::string yaml_text(const std::vector<Field>& fields, Comments comments = Comments::kNone);
 std::string help_text(const std::vector<Field>& fields);
+std::string markdown_text(const std::vector<Field>& fields);
+std::string schema_text(const std::vector<Field>& fields);  // a JSON schema of the YAML, for editors
+void check_ranges(const std::vector<Field>& fields);        // an Error that names the first out of its range
 std::string canonical_json(const std::vector<Field>& fields);
 
 struct Difference {
@@ -29,8 +33,8 @@ void load_config(T& config, const std::filesystem::path& path, const std::vector
 
 // The config as YAML that reads back to the same values (--print-config, config.yaml).
 template <Config T>
-std::string to_yaml(T config) {
-  return yaml_text(list_fields(config));
+std::string to_yaml(T config, Comments comments = Comments::kNone) {
+  return yaml_text(list_fields(config), comments);
 }
 // One line per setting: key, default, type, help.
 template <Config T>

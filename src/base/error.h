@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 
@@ -30,7 +31,7 @@ class Error : public std::runtime_error {
 // What an exception says. Torch puts the stack behind its sentence; people need the sentence.
 inline std::string message_of(const std::exception& e) {
   const std::string what = e.what();
-  return what.substr(0, what.find("\nException raised from"));
+  return what.substr(0, std::min(what.find("\nException raised from"), what.find("\nframe #0")));
 }
 
 }  // namespace darope

@@ -26,9 +26,12 @@ namespace darope {
 //
 // YAML in and out, overrides, help, hashing and comparing (config.h) all walk that one listing.
 // A member is an int64_t, double, bool, std::string, a std::vector or std::optional of these, or another
-// config.
+// config. A fourth argument says between which bounds a number may lie: {.least = 1}.
+struct Bounds {
+  std::optional<double> least = {}, most = {};
+};
 template <class T>
-concept Config = requires(T t) { t.fields([](std::string_view, auto&, std::string_view) {}); };
+concept Config = requires(T t) { t.fields([](std::string_view, auto&, std::string_view, Bounds = {}) {}); };
 
 // What stood in the YAML: text that has no type until a field gives it one.
 struct Value {
@@ -66,6 +69,7 @@ struct FieldType;
 template <>
 struct FieldType<std::string> {
   static std::string name() { return "a string"; }
+  static std::string schema() { return R"({"type": "string"})"; }
   static void read(const Value& value, std::string& out) {
     if (value.kind != Value::Kind::kScalar) wrong_type(value, name());
     out = value.text;
@@ -88,6 +92,7 @@ struct FieldType<std::string> {
 template <>
 struct FieldType<bool> {
   static std::string name() { return "true or false"; }
+  static std::string schema() { return R"({"type": "boolean"})"; }
   static void read(const Value& value, bool& out) {
     const bool yes = value.text == "true" || value.text == "True",
                no = value.text == "false" || value.text == "False";
@@ -101,6 +106,9 @@ template <class T>
   requires(std::is_same_v<T, int64_t> || std::is_same_v<T, double>)
 struct FieldType<T> {
   static std::string name() { return std::is_same_v<T, double> ? "a finite number" : "an integer"; }
+  static std::string schema() {
+    return std::is_same_v<T, double> ? R"({"type": "number"})" : R"({"type": "integer"})";
+  }
   static void read(const Value& value, T& out) {
     const char* first = value.text.data();
     const char* last = first + value.text.size();
@@ -127,6 +135,7 @@ struct FieldType<T> {
 template <class T>
 struct FieldType<std::vector<T>> {
   static std::string name() { return "a list, each entry " + FieldType<T>::name(); }
+  static std::string schema() { return R"({"type": "array", "items": )" + FieldType<T>::schema() + "}"; }
   static void read(const Value& value, std::vector<T>& out) {
     if (value.kind != Value::Kind::kList) wrong_type(value, name());
     out.clear();
@@ -148,6 +157,9 @@ struct FieldType<std::optional<T>> {
   static std::string name() {
     std::string type = FieldType<T>::name();
     return type.append(" or null");
+  }
+  static std::string schema() {
+    return R"({"anyOf": [)" + FieldType<T>::schema() + R"(, {"type": "null"}]})";
   }
   static void read(const Value& value, std::optional<T>& out) {
     if (value.kind == Value::Kind::kNull) return out.reset();
@@ -175,8 +187,9 @@ constexpr bool is_string = std::is_same_v<T, std::string> || std::is_same_v<T, s
 
 // One setting with its type erased; it points into the config it was listed from.
 struct Field {
-  std::string key;  // "optim.lr"
-  std::string help, type;
+  std::string key;                 // "optim.lr"
+  std::string help, type, schema;  // in words, in words, as JSON
+  Bounds bounds;
   bool string, optional, list;  // how the command line reads its text
   std::function<void(const Value&)> read;
   std::function<std::string()> json;
@@ -184,14 +197,14 @@ struct Field {
 
 template <Config T>
 void list_fields(T& config, const std::string& prefix, std::vector<Field>& out) {
-  config.fields([&](std::string_view name, auto& member, std::string_view help) {
+  config.fields([&](std::string_view name, auto& member, std::string_view help, Bounds bounds = {}) {
     using Member = std::remove_reference_t<decltype(member)>;
     const std::string key = prefix + std::string(name);
     if constexpr (Config<Member>)
       list_fields(member, key + ".", out);
     else
-      out.push_back({key, std::string(help), FieldType<Member>::name(), is_string<Member>,
-                     is_optional<Member>, is_list<Member>,
+      out.push_back({key, std::string(help), FieldType<Member>::name(), FieldType<Member>::schema(), bounds,
+                     is_string<Member>, is_optional<Member>, is_list<Member>,
                      [&member](const Value& value) { FieldType<Member>::read(value, member); },
                      [&member] { return FieldType<Member>::json(member); }});
   });

@@ -30,6 +30,10 @@ std::string reason(int code) {
       return "permission denied";
     case ENOENT:
       return "no such file or folder";
+    case ELOOP:
+      return "it is a link, which darope does not write through: remove it";
+    case EFBIG:
+      return "the file would grow beyond what the system allows (ulimit -f)";
     default:
       return std::strerror(code);
   }
@@ -49,8 +53,12 @@ struct stat stat_of(const Descriptor& file, const fs::path& path) {
   if (::fstat(file.get(), &facts) != 0) fail_on("inspect", path);
   if (S_ISDIR(facts.st_mode))
     throw Error(fmt::format("cannot read {}: it is a folder, not a file", path.string()));
+  if (!S_ISREG(facts.st_mode))
+    throw Error(fmt::format("cannot read {}: it is a pipe, a socket or a device, not a file", path.string()));
   return facts;
 }
+
+constexpr int kToRead = O_RDONLY | O_NONBLOCK;  // a pipe without a writer would never open
 
 fs::path parent_of(const fs::path& path) {
   return path.has_parent_path() ? path.parent_path() : fs::path(".");
@@ -74,13 +82,18 @@ fs::path make_temporary_folder(const fs::path& path) {
   return temporary;
 }
 
-void remove_leftovers(const fs::path& folder) {
+static void remove_beginning(const fs::path& folder, const std::string& beginning) {
   std::error_code gone;
   std::vector<fs::path> left;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, gone))
-    if (entry.path().filename().string().starts_with(kTemporary)) left.push_back(entry.path());
+    if (entry.path().filename().string().starts_with(beginning)) left.push_back(entry.path());
   for (const fs::path& each : left) remove_tree(each);
 }
+void remove_leftovers(const fs::path& folder) { remove_beginning(folder, std::string(kTemporary)); }
+void remove_leftovers_of(const fs::path& path) {
+  remove_beginning(parent_of(path), fmt::format("{}{}-", kTemporary, path.filename().string()));
+}
+bool is_leftover(const fs::path& path) { return path.filename().string().starts_with(kTemporary); }
 
 void fail_on(const std::string& action, const fs::path& path) {
   const int code = errno;
@@ -121,13 +134,13 @@ void write_file(const fs::path& path, std::string_view text) {
 }
 
 std::string read_file(const fs::path& path, int64_t max_bytes) {
-  const Descriptor file(path, O_RDONLY);
+  const Descriptor file(path, kToRead);
   const int64_t size = stat_of(file, path).st_size;
   if (size > max_bytes)
     throw Error(fmt::format("{} has {} bytes, more than the {} it may have", path.string(), size, max_bytes));
   std::string text;
   std::vector<char> piece(1 << 16);
-  for (;;) {  // not by size: pipes and /proc have none
+  for (;;) {  // not by size: files of /proc have none
     const ssize_t got = ::read(file.get(), piece.data(), piece.size());
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) fail_on("read", path);
@@ -139,12 +152,13 @@ std::string read_file(const fs::path& path, int64_t max_bytes) {
 }
 
 int64_t size_of_file(const fs::path& path) {
-  const Descriptor file(path, O_RDONLY);
+  const Descriptor file(path, kToRead);
   return stat_of(file, path).st_size;
 }
 
 std::string sha256_of_file(const fs::path& path) {
-  const Descriptor file(path, O_RDONLY);
+  const Descriptor file(path, kToRead);
+  stat_of(file, path);
   Sha256 hash;
   std::vector<std::byte> piece(1 << 20);
   for (;;) {
@@ -156,7 +170,8 @@ std::string sha256_of_file(const fs::path& path) {
   }
 }
 
-AppendFile::AppendFile(const fs::path& path) : path_(path), file_(path, O_WRONLY | O_CREAT | O_APPEND) {}
+AppendFile::AppendFile(const fs::path& path)
+    : path_(path), file_(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK) {}
 void AppendFile::append(std::string_view text) {
   write_all(file_.get(), std::as_bytes(std::span(text)), path_);
 }
@@ -183,10 +198,20 @@ void check_writable(const fs::path& file) {
 void make_directories(const fs::path& path) {
   if (path.empty() || fs::is_directory(path)) return;
   make_directories(path.parent_path());
-  if (::mkdir(path.c_str(), 0777) == 0) return;
+  if (::mkdir(path.c_str(), 0777) == 0) return sync_directory(parent_of(path));
   if (errno != EEXIST) fail_on("create", path);
   if (!fs::is_directory(path))
     throw Error(fmt::format("{} is a file where a folder is needed", path.string()));
+}
+
+void make_directories_in(const fs::path& root, const fs::path& path) {
+  fs::path part = root;
+  for (const fs::path& each : path.lexically_relative(root)) {
+    part /= each;
+    if (fs::is_symlink(part))
+      throw Error(fmt::format("{} is a link, which darope does not write through: remove it", part.string()));
+  }
+  make_directories(path);
 }
 
 void sync_directory(const fs::path& path) {
@@ -215,7 +240,7 @@ void remove_tree(const fs::path& path) {
 }
 
 MappedFile::MappedFile(const fs::path& path) {
-  const Descriptor file(path, O_RDONLY);
+  const Descriptor file(path, kToRead);
   const size_t size = size_t(stat_of(file, path).st_size);
   if (size == 0) return;  // mmap refuses a length of nothing
   void* at = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);

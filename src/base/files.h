@@ -68,7 +68,9 @@ class AppendFile {
   Descriptor file_;
 };
 
-void make_directories(const std::filesystem::path& path);
+void make_directories(const std::filesystem::path& path);  // durable; links on the way are followed
+// The same beneath a folder whose content may be a stranger's: a link below `root` is refused.
+void make_directories_in(const std::filesystem::path& root, const std::filesystem::path& path);
 void sync_directory(const std::filesystem::path& path);
 void rename_path(const std::filesystem::path& from,
                  const std::filesystem::path& to);  // durable once it returns
@@ -78,6 +80,8 @@ void remove_tree(const std::filesystem::path& path);  // gone already is fine; l
 std::filesystem::path make_temporary_folder(const std::filesystem::path& path);
 // What writers that were killed left in a folder. For whoever writes there alone.
 void remove_leftovers(const std::filesystem::path& folder);
+void remove_leftovers_of(const std::filesystem::path& path);  // those that were to become this one
+bool is_leftover(const std::filesystem::path& path);
 
 // A whole file, read-only, in memory as the system pages it in. Not for files that others may shrink
 // meanwhile.

@@ -1,6 +1,7 @@
 #include "base/progress.h"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cmath>
@@ -8,14 +9,41 @@
 
 namespace darope {
 
+namespace {
+
+// One less than there are: a full line would move the cursor to the next.
+size_t columns() {
+  winsize size{};
+  const bool known = ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
+  return known ? size_t(size.ws_col) - 1 : 79;
+}
+
+}  // namespace
+
 std::string format_time(double seconds) {
   const int64_t s = std::llround(seconds);
   return s >= 3600 ? fmt::format("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60)
                    : fmt::format("{}:{:02}", s / 60, s % 60);
 }
 
-Progress::Progress(std::string what, int64_t total, int64_t done)
+std::string progress_line(const std::string& what, int64_t done, int64_t total, const std::string& unit,
+                          const std::string& details, const std::string& left, size_t columns) {
+  constexpr int64_t kWidth = 24;
+  const int64_t filled = total > 0 ? kWidth * done / total : kWidth;
+  const std::string count = fmt::format("{}/{}{}{}", done, total, unit.empty() ? "" : " ", unit),
+                    bar = fmt::format("[{}{}] ", std::string(size_t(filled), '='),
+                                      std::string(size_t(kWidth - filled), ' '));
+  const auto joined = [&](const std::string& middle) {
+    return fmt::format("{} {}{}{}{}{}{}", what, middle, count, left.empty() ? "" : "  ", left,
+                       details.empty() ? "" : "  ", details);
+  };
+  const std::string whole = joined(bar), bare = joined("");
+  return (whole.size() <= columns ? whole : bare).substr(0, columns);
+}
+
+Progress::Progress(std::string what, int64_t total, int64_t done, std::string unit)
     : what_(std::move(what)),
+      unit_(std::move(unit)),
       total_(total),
       first_(done),
       terminal_(isatty(STDERR_FILENO) != 0),
@@ -34,15 +62,14 @@ void Progress::show(int64_t done, const std::string& details) {
   const std::string left =
       done > first_ ? format_time(seconds / double(done - first_) * double(total_ - done)) + " left" : "";
   if (!terminal_) {
-    fmt::print(stderr, "{}: {}/{}  {}  {}\n", what_, done, total_, details, left);
+    fmt::print(stderr, "{}\n", progress_line(what_, done, total_, unit_, details, left, 1000));
     return;
   }
-  constexpr int64_t width = 24;
-  const int64_t filled = total_ > 0 ? width * done / total_ : width;
-  fmt::print(stderr, "\r\033[K{} [{}{}] {}/{}  {}  {}", what_, std::string(size_t(filled), '='),
-             std::string(size_t(width - filled), ' '), done, total_, details, left);
+  fmt::print(stderr, "\r\033[K{}", progress_line(what_, done, total_, unit_, details, left, columns()));
   std::fflush(stderr);
   drawn_ = true;
 }
+
+void Progress::say(const std::string& line) { fmt::print(stderr, "{}{}\n", drawn_ ? "\r\033[K" : "", line); }
 
 }  // namespace darope

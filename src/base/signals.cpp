@@ -10,7 +10,7 @@
 namespace darope {
 namespace {
 
-constexpr int kWatched[] = {SIGTERM, SIGUSR1, SIGINT};
+constexpr int kWatched[] = {SIGTERM, SIGUSR1, SIGINT, SIGHUP, SIGXCPU};
 constexpr int64_t kEchoMs =
     500;  // timeout(1) and job managers signal a process and then its group: one request, twice
 
@@ -41,6 +41,7 @@ void watch_signals() {
   action.sa_handler = remember;
   action.sa_flags = SA_RESTART;  // a file is read and written to its end; schedulers may ask more than once
   for (const int signal : kWatched) sigaction(signal, &action, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);  // who stops listening does not stop the work
 }
 
 int stop_signal() { return received; }

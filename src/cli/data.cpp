@@ -1,4 +1,7 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <map>
 
 #include "base/error.h"
 #include "base/signals.h"
@@ -34,6 +37,23 @@ void print_counts(const Manifest& manifest) {
   fmt::print("{}, vocabulary {}\n", manifest.kind, manifest.vocabulary);
 }
 
+// One line for each reason: a collection of which half is missing would fill the screen.
+void print_skipped(const std::vector<Skipped>& skipped) {
+  constexpr size_t kShown = 3;
+  std::map<std::string, std::vector<std::string>> names;  // by reason
+  for (const Skipped& each : skipped)
+    names[each.reason].push_back(each.name + (each.offset ? fmt::format(", byte {}", *each.offset) : ""));
+  for (const auto& [reason, all] : names) {
+    const std::vector<std::string> first(all.begin(),
+                                         all.begin() + std::ptrdiff_t(std::min(kShown, all.size())));
+    if (all.size() <= kShown)
+      fmt::print(stderr, "skipped {}: {}\n", fmt::join(first, "; "), reason);
+    else
+      fmt::print(stderr, "skipped {}, such as {}: {}; manifest.json lists them all\n", all.size(),
+                 fmt::join(first, "; "), reason);
+  }
+}
+
 void prepare(DataSettings s) {
   if (s.seed < 0) throw Error(fmt::format("--seed {}: a seed is a whole number of at least 0", s.seed));
   s.request.seed = uint64_t(s.seed);
@@ -47,9 +67,7 @@ void prepare(DataSettings s) {
   kind.prepare(s.request, out);
   const Manifest manifest = out.finish();
   print_counts(manifest);
-  for (const Skipped& each : manifest.skipped)
-    fmt::print(stderr, "skipped {}{}: {}\n", each.name,
-               each.offset ? fmt::format(", byte {}", *each.offset) : "", each.reason);
+  print_skipped(manifest.skipped);
   if (s.strict && !manifest.skipped.empty())
     throw Error(fmt::format("{} skipped, as manifest.json in {} lists; --strict asked for none",
                             manifest.skipped.size(), s.request.out.string()),

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
+#include "cli/compute.h"
 #include "cli/verbs.h"
-#include "encodings/encoding.h"
 
 namespace darope {
 namespace {
@@ -10,10 +10,15 @@ void print_encodings() {
   constexpr auto line = "{:<19} {:<32} {:<10} {:>9}  {:<26} {:<15} {}\n";
   fmt::print(line, "encoding", "slow bands", "data-aware", "ktokens/s", "learns", "FlashAttention",
              "cached per token");
-  for (const auto& [t, make] : encodings())
-    fmt::print(line, t.name, t.slow_bands, t.data_aware,
-               t.ktokens_per_second ? fmt::format("{:.1f}", *t.ktokens_per_second) : "-", t.learns,
-               t.flash_attention, t.cache);
+  const auto text = [](const nlohmann::ordered_json& row, const char* column) {
+    return row.at(column).get<std::string>();
+  };
+  for (const auto& row : encoding_rows()) {
+    const auto& speed = row.at("ktokens_per_second");
+    fmt::print(line, text(row, "name"), text(row, "slow_bands"), text(row, "data_aware"),
+               speed.is_null() ? "-" : fmt::format("{:.1f}", speed.get<double>()), text(row, "learns"),
+               text(row, "flash_attention"), text(row, "cache"));
+  }
   fmt::print(
       "\nktokens/s: prefill throughput in the paper's first table (1B model, context 4096, one A100).\n"
       "Options follow a colon: hope:base=10000,slow_bands=4  yarn:factor=4,ramp=paper,temperature=off  "
@@ -25,19 +30,13 @@ void print_encodings() {
 
 }  // namespace
 
-std::vector<std::string> encoding_order() {
-  std::vector<std::string> names;
-  for (const Spec& spec : encodings()) names.emplace_back(spec.traits.name);
-  return names;
-}
-
 void add_encodings(CLI::App& app) {
   auto json = std::make_shared<bool>(false);
   CLI::App* verb = app.add_subcommand("encodings", "the positional encodings and what each needs");
   verb->add_flag("--json", *json, "print JSON");
   verb->callback([json] {
     if (*json)
-      fmt::print("{}\n", encodings_json());
+      fmt::print("{}\n", encoding_rows().dump(2));
     else
       print_encodings();
   });

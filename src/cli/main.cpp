@@ -1,62 +1,72 @@
 #include <cstdio>
 
 #include "base/error.h"
-#include "base/names.h"
+#include "base/streams.h"
+#include "cli/common/run_verbs.h"
+#include "cli/compute.h"
 #include "cli/verbs.h"
+#include "cli/words.h"
 
+namespace darope {
 namespace {
 
-// CLI11 would only say that a subcommand is missing.
-void check_verb(const CLI::App& app, int argc, char** argv) {
-  if (argc < 2) return;
-  std::vector<std::string> known{"--help", "-h", "--version"};
-  if (argv[1][0] != '-') {
-    known.clear();
-    for (const CLI::App* verb : app.get_subcommands(nullptr)) known.push_back(verb->get_name());
-  }
-  if (std::find(known.begin(), known.end(), argv[1]) == known.end())
-    throw darope::Error(darope::unknown_name("verb", argv[1], known));
+bool asks_for_help(const std::vector<std::string>& words) {
+  return std::ranges::find(words, "--help") != words.end() || std::ranges::find(words, "-h") != words.end();
 }
 
-}  // namespace
+// Prints the help of the verb, or of the one beneath it, that the words name.
+int print_help(const VerbTable& verb, const std::vector<std::string>& words) {
+  const VerbTable* asked = &verb;
+  if (words.size() > 1)
+    for (const VerbTable& each : verb.verbs)
+      if (each.name == words[1]) asked = &each;
+  std::fputs(asked->help.c_str(), stdout);
+  close_output();
+  return kDone;
+}
 
-int main(int argc, char** argv) {
-  using namespace darope;
+int run(int argc, char** argv) {
+  const std::vector<std::string> words(argv + 1, argv + argc);
   CLI::App app{
-      "darope: positional encodings for Transformers - choose one for your data, train with it, look "
-      "inside."};
+      "darope: positional encodings for Transformers - choose one for your data, train with it, look inside.",
+      "darope"};
   app.set_version_flag("--version", "darope " DAROPE_VERSION);
   app.require_subcommand(1);
+  VerbTable program;
+  for (const VerbTable& each : compute_verbs()) app.add_subcommand(each.name, each.summary);
   add_encodings(app);
   add_bands(app);
-  add_compare(app);
-  add_train(app);
-  add_eval(app);
-  add_generate(app);
-  add_inspect(app);
   add_ckpt(app);
   add_data(app);
   add_tasks(app);
   add_report(app);
   add_calibrate(app);
-  add_bench(app);
-  add_doctor(app);
+  add_settings(app);
+  add_export(app);
+  add_import(app);
+  add_lm_eval(app);
+  add_completion(app, program);
+  add_man(app, program);
+  program = table_of(app);
+  std::ranges::copy(compute_verbs(), program.verbs.begin());  // the first, as they were added
+  check_words(program, words);
+  for (const VerbTable& each : compute_verbs())
+    if (!words.empty() && words.front() == each.name) {
+      if (asks_for_help(words)) return print_help(each, words);
+      compute(argv);
+    }
+  return run_verbs(app, argc, argv);
+}
 
+}  // namespace
+}  // namespace darope
+
+int main(int argc, char** argv) {
+  darope::prepare_streams();
   try {
-    check_verb(app, argc, argv);
-    app.parse(argc, argv);
-    return kDone;
-  } catch (const CLI::ParseError& e) {
-    if (e.get_exit_code() == 0) return app.exit(e);  // --help and --version
-    std::fprintf(stderr,
-                 "darope: %s\nRun 'darope --help' for the verbs and 'darope VERB --help' for one of them.\n",
-                 e.what());
-    return kUsage;
-  } catch (const Error& e) {
+    return darope::run(argc, argv);
+  } catch (const darope::Error& e) {
     std::fprintf(stderr, "darope: %s\n", e.what());
     return e.code();
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "darope: %s\n", message_of(e).c_str());
-    return kFailed;
   }
 }

@@ -6,11 +6,12 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "cli/compute.h"
 #include "cli/verbs.h"
-#include "experiments/past.h"
 #include "report/exports.h"
 #include "report/results.h"
 #include "runs/bundle.h"
+#include "settings/hash.h"
 
 namespace darope {
 namespace {

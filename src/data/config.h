@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "base/fields.h"
+
 namespace darope {
 
 struct LengthsConfig {
@@ -18,7 +20,7 @@ struct LengthsConfig {
 
 // Where sequences come from: a synthetic task, a file of tokens or text, or a prepared dataset.
 struct DataConfig {
-  std::string task, path, root_dir;
+  std::string task, path, test_path, root_dir;
   int64_t batch_size = 16, seq_len = 256;
   LengthsConfig lengths;
   int64_t test_examples = 256, test_seed = 1, free_running = 128;
@@ -27,16 +29,19 @@ struct DataConfig {
 
   void fields(auto&& visit) {
     visit("task", task, "a synthetic task ('darope tasks' lists them)");
-    visit("path", path, "a file of tokens or text: .bin .npy .txt .jsonl(.gz|.zst|.xz)");
+    visit("path", path,
+          "a file of tokens (.bin .npy) or text (.txt .jsonl(.gz|.zst|.xz) or any other), or a folder of "
+          "texts");
+    visit("test_path", test_path, "a file or folder to test on; empty: the end of data.path");
     visit("root_dir", root_dir, "the folder of a dataset that 'darope data prepare' made");
-    visit("batch_size", batch_size, "sequences in a batch");
-    visit("seq_len", seq_len, "tokens in a sequence");
+    visit("batch_size", batch_size, "sequences in a batch", {.least = 1});
+    visit("seq_len", seq_len, "tokens in a sequence", {.least = 2});
     visit("lengths", lengths, "");
     visit("test_examples", test_examples,
-          "examples at each test length; of a file or a text, at most as many as it holds");
-    visit("test_seed", test_seed, "of the task's test examples");
+          "examples at each test length; of a file or a text, at most as many as it holds", {.least = 1});
+    visit("test_seed", test_seed, "of the task's test examples", {.least = 0});
     visit("free_running", free_running,
-          "examples of a task that the model also answers reading its own answer");
+          "examples of a task that the model also answers reading its own answer", {.least = 0});
     visit("test_share", test_share, "of a file, how much of its end is kept for the test");
     visit("weights", weights,
           "of a text from several sources, how often a document comes from each, in their order; empty: "

@@ -57,7 +57,7 @@ struct Dataset {
   std::vector<TestLength> tests = {};
   std::shared_ptr<const TestSet> validation =
       nullptr;  // for choosing a checkpoint; null where the data keeps none apart
-  std::shared_ptr<const MappedFile> file = nullptr;            // where one holds all of it
+  std::vector<std::shared_ptr<const MappedFile>> files = {};   // where they hold all of it
   std::shared_ptr<const class Tokenizer> tokenizer = nullptr;  // null: no text
   int64_t free_running = 0;  // so many examples of each test are also answered without help
 

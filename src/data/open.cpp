@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "base/config.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/sha256.h"
@@ -24,9 +25,21 @@ void add(Sha256& hash, const TestSet& set) {
     add(hash, set.read(first, std::min(kTestsAtOnce, set.size() - first)));
 }
 
+// So that settings are named as in a config.
+struct Section {
+  DataConfig data;
+  void fields(auto&& visit) { visit("data", data, ""); }
+};
+
+void check_data_ranges(const DataConfig& config) {
+  Section section{config};
+  check_ranges(list_fields(section));
+}
+
 }  // namespace
 
 Dataset open_dataset(const DataConfig& config, uint64_t seed, int64_t batches) {
+  check_data_ranges(config);
   const int given = int(!config.task.empty()) + int(!config.path.empty()) + int(!config.root_dir.empty());
   if (given == 0)
     throw Error(
@@ -37,18 +50,10 @@ Dataset open_dataset(const DataConfig& config, uint64_t seed, int64_t batches) {
         fmt::format("data.task '{}', data.path '{}' and data.root_dir '{}' cannot go together: empty all but "
                     "one, as with data.task=",
                     config.task, config.path, config.root_dir));
-  const auto at_least = [](const char* key, int64_t value, int64_t least) {
-    if (value < least) throw Error(fmt::format("data.{} is {}: it must be at least {}", key, value, least));
-  };
-  at_least("batch_size", config.batch_size, 1);
-  at_least("seq_len", config.seq_len, 2);
   const int64_t most = int64_t{1} << 31;  // tokens of a batch
   if (config.batch_size > most || config.seq_len > most || config.batch_size * config.seq_len > most)
     throw Error(fmt::format("data.batch_size x data.seq_len is {} x {}: a batch may have at most {} tokens",
                             config.batch_size, config.seq_len, most));
-  at_least("test_examples", config.test_examples, 1);
-  at_least("test_seed", config.test_seed, 0);
-  at_least("free_running", config.free_running, 0);
   if (!config.root_dir.empty()) return open_prepared(config, seed);
   Dataset data = config.path.empty() ? open_task(config, seed, batches) : open_token_file(config, seed);
   data.tokenizer = tokenizer_of(config);
@@ -57,7 +62,7 @@ Dataset open_dataset(const DataConfig& config, uint64_t seed, int64_t batches) {
 
 std::shared_ptr<const Tokenizer> tokenizer_of(const DataConfig& config) {
   const std::filesystem::path path = config.path;
-  const bool ids = path.extension() == ".bin" || path.extension() == ".npy";
+  const bool ids = holds_ids(path);
   if (!config.task.empty() || (!path.empty() && !ids)) return find_tokenizer("bytes");
   if (ids || !std::filesystem::exists(std::filesystem::path(config.root_dir) / "manifest.json"))
     return nullptr;  // a model can be asked where its data no longer lies
@@ -66,8 +71,10 @@ std::shared_ptr<const Tokenizer> tokenizer_of(const DataConfig& config) {
 
 std::string dataset_name(const DataConfig& config) {
   if (!config.task.empty()) return config.task;
-  if (!config.path.empty()) return std::filesystem::path(config.path).stem().stem().string();
-  const std::filesystem::path folder = config.root_dir;
+  const std::filesystem::path path = config.path;
+  if (path.extension() == ".txt") return path.stem().string();
+  if (path.has_filename()) return path.filename().string();  // a.md is not a.txt
+  const std::filesystem::path folder = path.empty() ? std::filesystem::path(config.root_dir) : path;
   return (folder.has_filename() ? folder : folder.parent_path())
       .filename()
       .string();  // with or without a slash behind it
@@ -84,8 +91,10 @@ std::string data_hash(const Dataset& data, int64_t batches) {
   for (const int64_t index : {int64_t{0}, int64_t{1}, batches / 2, batches - 1})
     add(hash, data.train->at(index));
   for (const TestLength& test : data.tests) add(hash, *test.set);
-  const std::string file = data.file ? sha256(data.file->bytes()) : "";
-  hash.add(std::as_bytes(std::span(file)));
+  for (const auto& each : data.files) {
+    const std::string file = sha256(each->bytes());
+    hash.add(std::as_bytes(std::span(file)));
+  }
   return hash.hex();
 }
 

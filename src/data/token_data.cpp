@@ -44,33 +44,65 @@ class TokenStream final : public TrainStream {
   uint64_t seed_;
 };
 
+// Stretches of `length` tokens, each scored behind `lead` tokens that are read and not scored: with another
+// lead, the same tokens are scored with another context.
 class TokenTest final : public TestSet {
  public:
-  TokenTest(std::shared_ptr<const TokenSource> source, int64_t begin, int64_t count, int64_t length)
-      : source_(std::move(source)), begin_(begin), count_(count), length_(length) {}
-  int64_t size() const override { return count_; }
+  TokenTest(std::shared_ptr<const TokenSource> source, std::vector<int64_t> places, int64_t length,
+            int64_t lead)
+      : source_(std::move(source)), places_(std::move(places)), length_(length), lead_(lead) {}
+  int64_t size() const override { return int64_t(places_.size()); }
 
   int64_t cluster(int64_t example) const override {
     const int64_t first = document_at(0);
-    if (document_at(count_ - 1) != first) return document_at(example) - first;
-    return example * std::min(kBlocks, count_) / count_;
+    if (document_at(size() - 1) != first) return document_at(example) - first;
+    return example * std::min(kBlocks, size()) / size();
   }
 
   Batch read(int64_t first, int64_t count) const override {
-    std::vector<int64_t> places;
-    for (int64_t i = first; i < first + count; ++i) places.push_back(begin_ + i * length_);
-    return windows_at(*source_, places, length_);
+    std::vector<int64_t> begins;
+    for (int64_t i = first; i < first + count; ++i) begins.push_back(places_[size_t(i)] - lead_);
+    Batch batch = windows_at(*source_, begins, lead_ + length_);
+    batch.weight.view({count, lead_ + length_}).narrow(1, 0, lead_).zero_();
+    return batch;
   }
 
  private:
-  int64_t document_at(int64_t window) const {
+  int64_t document_at(int64_t example) const {
     const std::vector<int64_t>& starts = source_->document_starts();
-    return std::upper_bound(starts.begin(), starts.end(), begin_ + window * length_) - starts.begin() - 1;
+    return std::upper_bound(starts.begin(), starts.end(), places_[size_t(example)]) - starts.begin() - 1;
   }
 
   std::shared_ptr<const TokenSource> source_;
-  int64_t begin_, count_, length_;
+  std::vector<int64_t> places_;  // of the first token of each stretch
+  int64_t length_, lead_;
 };
+
+// At most `most` of the stretches that lie side by side from `begin` on, spread evenly over all `room` of
+// them.
+std::vector<int64_t> spread(int64_t begin, int64_t room, int64_t most, int64_t length) {
+  const int64_t count = std::min(most, room);
+  std::vector<int64_t> places;
+  for (int64_t i = 0; i < count; ++i) places.push_back(begin + i * room / count * length);
+  return places;
+}
+
+// Every length that the tokens from `begin` to the end allow, the same tokens scored at each.
+std::vector<TestLength> tests_of(const std::shared_ptr<const TokenSource>& source, int64_t begin,
+                                 const DataConfig& config) {
+  const int64_t length = config.seq_len;
+  const auto room = [&](int64_t multiple) { return (source->size() - begin - 1) / length - (multiple - 1); };
+  std::vector<int64_t> multiples{1, 2, 8};
+  std::erase_if(multiples, [&](int64_t multiple) { return room(multiple) < kFewestWindows; });
+  if (multiples.empty()) return {};
+  const int64_t longest = multiples.back();
+  const std::vector<int64_t> places =
+      spread(begin + (longest - 1) * length, room(longest), config.test_examples, length);
+  std::vector<TestLength> tests;
+  for (const int64_t multiple : multiples)
+    tests.push_back({multiple, std::make_shared<TokenTest>(source, places, length, (multiple - 1) * length)});
+  return tests;
+}
 
 }  // namespace
 
@@ -88,34 +120,40 @@ Batch pack_windows(const std::vector<std::vector<int64_t>>& windows) {
 
 std::shared_ptr<const TestSet> test_of_stream(std::shared_ptr<const TokenSource> source, int64_t begin,
                                               int64_t count, int64_t length) {
-  return std::make_shared<TokenTest>(std::move(source), begin, count, length);
+  return std::make_shared<TokenTest>(std::move(source), spread(begin, count, count, length), length, 0);
 }
 
 Dataset open_token_file(const DataConfig& config, uint64_t seed) {
   if (!(config.test_share > 0 && config.test_share < 1))
     throw Error(fmt::format("data.test_share is {}: it must be above 0 and below 1", config.test_share));
-  const auto source = std::make_shared<const TokenSource>(open_tokens(config.path));
-  const int64_t test_tokens = int64_t(std::ceil(config.test_share * double(source->size()))),
-                test_begin = source->size() - test_tokens;
-  if (test_begin < config.seq_len + 2 || (test_tokens - 1) / config.seq_len < kFewestWindows)
+  const bool apart = !config.test_path.empty();
+  if (apart && holds_ids(config.path) != holds_ids(config.test_path))
+    throw Error(fmt::format("{} and {} cannot go together: one holds ids, the other text", config.path,
+                            config.test_path));
+  const auto open = [](const std::string& path) {
+    return std::make_shared<const TokenSource>(open_tokens(path));
+  };
+  const auto source = open(config.path), tested = apart ? open(config.test_path) : source;
+  const int64_t test_tokens =
+                    apart ? tested->size() : int64_t(std::ceil(config.test_share * double(source->size()))),
+                test_begin = tested->size() - test_tokens, train_end = apart ? source->size() : test_begin;
+  const std::vector<TestLength> tests = tests_of(tested, test_begin, config);
+  if (train_end < config.seq_len + 2 || tests.empty())
     throw Error(
-        fmt::format("{} has {} tokens: too few for a test set of {} windows of {} in its last {:g} %; "
+        fmt::format("{} has {} tokens: too few for a test set of {} windows of {}{}; "
                     "give a longer file or a smaller data.seq_len",
-                    config.path, source->size(), kFewestWindows, config.seq_len, 100 * config.test_share));
-  Dataset out{
-      .name = dataset_name(config),
-      .family = "file",
-      .vocabulary = source->vocabulary(),
-      .measure = Measure::nll,
-      .train = std::make_shared<TokenStream>(source, test_begin, config.batch_size, config.seq_len, seed),
-      .file = source->file()};
-  for (const int64_t multiple : {1, 2, 8}) {
-    const int64_t length = multiple * config.seq_len,
-                  count = std::min(config.test_examples, (test_tokens - 1) / length);
-    if (count >= kFewestWindows)
-      out.tests.push_back({multiple, std::make_shared<TokenTest>(source, test_begin, count, length)});
-  }
-  return out;
+                    apart && tests.empty() ? config.test_path : config.path,
+                    apart && tests.empty() ? tested->size() : source->size(), kFewestWindows, config.seq_len,
+                    apart ? "" : fmt::format(" in its last {:g} %", 100 * config.test_share)));
+  std::vector<std::shared_ptr<const MappedFile>> files = source->files();
+  if (apart) files.insert(files.end(), tested->files().begin(), tested->files().end());
+  return {.name = dataset_name(config),
+          .family = "file",
+          .vocabulary = std::max(source->vocabulary(), tested->vocabulary()),
+          .measure = Measure::nll,
+          .train = std::make_shared<TokenStream>(source, train_end, config.batch_size, config.seq_len, seed),
+          .tests = tests,
+          .files = files};
 }
 
 }  // namespace darope

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "eval/baselines.h"
 #include "eval/batches.h"
 #include "eval/define.h"
 
@@ -19,7 +20,8 @@ class Likelihood {
                              .title = "loss",
                              .unit = std::string(kNats),
                              .meaning = "mean negative log-likelihood of a token",
-                             .higher_better = false}};
+                             .higher_better = false,
+                             .baselines = losses_of_counting(data)}};
     if (std::any_of(data.tests.begin(), data.tests.end(),
                     [](const auto& test) { return !test.n_free.empty(); }))
       all.push_back({.name = "nll_n_free",

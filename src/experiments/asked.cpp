@@ -12,7 +12,8 @@
 #include "data/prompts.h"
 #include "model/quadratic.h"
 #include "ops/head.h"
-#include "runs/facts.h"
+#include "runs/finished_run.h"
+#include "runs/lines.h"
 #include "train/device.h"
 
 namespace darope {
@@ -94,34 +95,52 @@ std::vector<std::string> open_asked(const Asked& asked, const SavedRun& run, con
   return names;
 }
 
-RunFolder write_asked(const SavedRun& run, const RunFolder& folder, const Evaluation& evaluation,
-                      const Dataset& data, const std::string& variant, const std::string& lines,
-                      bool changed) {
+Found found_by(const Evaluation& evaluation, const Dataset& data, std::string lines) {
+  const std::string name(evaluation.traits.name);
+  const std::string& asked = data.asked.empty() ? data.name : data.asked;
+  return {fmt::format("{}: {}", asked, name), name, data.asked_hash, evaluation.metrics(data),
+          std::move(lines)};
+}
+
+Found read_found(const std::filesystem::path& file) {
+  const std::string where = file.string();
+  const Json json = parse_json(read_file(file), where);
+  const auto name = need<std::string>(json, "name", where);
+  Found found{.dataset = name,
+              .evaluation = name,
+              .hash = need<std::string>(json, "hash", where),
+              .metrics = read_metrics(need<Json>(json, "metrics", where), where),
+              .lines = ""};
+  for (const Json& each : need<std::vector<Json>>(json, "scores", where)) found.lines += each.dump() + "\n";
+  check_described(read_scores(found.lines, where), found.metrics, where);
+  return found;
+}
+
+RunFolder write_asked(const SavedRun& run, const RunFolder& folder, const Found& found,
+                      const std::string& variant, bool changed) {
   const RunFolder out = folder.evaluation(run.checkpoint.filename().string(), variant);
-  make_directories(out.path());
+  make_directories_in(folder.path(), out.path());
   remove_file(out.facts());  // until the scores are those it speaks of
-  write_file(out.scores(), lines);
-  const std::vector<Metric> metrics = evaluation.metrics(data);
-  const std::string name = fmt::format("{}: {}", data.asked, evaluation.traits.name);
+  write_file(out.scores(), found.lines);
   write_file(out.manifest(), nlohmann::ordered_json{{"schema", kRunSchema},
-                                                    {"dataset", name},
+                                                    {"dataset", found.dataset},
                                                     {"encoding", run.config.model.encoding},
                                                     {"step", run.step},
-                                                    {"metrics", to_json(metrics)}}
+                                                    {"metrics", to_json(found.metrics)}}
                                      .dump(1) +
                                  "\n");
   if (!folder.is_finished() || changed) return out;
   RunFacts facts =
       parse_facts(parse_json(read_file(folder.facts()), folder.facts().string()), folder.facts().string());
   if (facts.diverged || facts.steps != run.step) return out;
-  facts.dataset = name;
-  facts.family = evaluation.traits.name;
+  facts.dataset = found.dataset;
+  facts.family = found.evaluation;
   facts.encoding = run.config.model.encoding;
-  facts.evaluation = evaluation.traits.name;
-  facts.data_order = data.asked_hash;
-  facts.metrics = metrics;
+  facts.evaluation = found.evaluation;
+  facts.data_order = found.hash;
+  facts.metrics = found.metrics;
   write_file(out.config(), read_file(folder.config()));
-  write_file(out.facts(), to_text(facts));
+  write_finished(out, facts);
   return out;
 }
 

@@ -16,10 +16,20 @@ struct Asked {
 std::vector<std::string> open_asked(const Asked& asked, const SavedRun& run, const RunFolder& folder,
                                     Dataset& data);
 
-// Scores of one evaluation of its own: a folder that stands beside those of other models in a report where
-// the run is finished and the weights are its last ones. `changed`: these are not the run's own settings.
-RunFolder write_asked(const SavedRun& run, const RunFolder& folder, const Evaluation& evaluation,
-                      const Dataset& data, const std::string& variant, const std::string& lines,
-                      bool changed);
+// Scores of one evaluation of its own.
+struct Found {
+  std::string dataset, evaluation;
+  std::string hash;  // of what was asked: scores are compared where it is the same
+  std::vector<Metric> metrics;
+  std::string lines;
+};
+Found found_by(const Evaluation& evaluation, const Dataset& data, std::string lines);
+// What another program found, in a file as docs/benchmarks.md describes it.
+Found read_found(const std::filesystem::path& file);
+
+// A folder that stands beside those of other models in a report where the run is finished and the weights
+// are its last ones. `changed`: these are not the run's own settings.
+RunFolder write_asked(const SavedRun& run, const RunFolder& folder, const Found& found,
+                      const std::string& variant, bool changed);
 
 }  // namespace darope

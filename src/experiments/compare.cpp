@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -12,6 +13,7 @@
 #include "data/open.h"
 #include "encodings/encoding.h"
 #include "experiments/past.h"
+#include "model/plan.h"
 #include "runs/bundle.h"
 
 namespace darope {
@@ -55,7 +57,7 @@ class Belonging {
           place_.string(), dataset, fmt::join(names_, ", "), choose_));
     RunConfig like = other_task ? first : *same->second;
     like.data.task = there.data.task, like.model.encoding = there.model.encoding,
-    like.seed = like.model.seed = there.seed;
+    like.seed = like.model.seed = there.seed, like.weights_of = there.weights_of;
     if (const std::string changed = changes(there, like, {"model.seed"}); !changed.empty())
       throw Error(fmt::format("{} belongs to another comparison (of {}, {}): choose another {}",
                               place_.string(), run.filename().string(), changed, choose_));
@@ -73,8 +75,33 @@ class Belonging {
 
 }  // namespace
 
+// The run of the plan whose weights an encoding is scored with that is a change at evaluation.
+static std::string stretched(const RunConfig& variant, const std::vector<RunConfig>& plan) {
+  const auto base_of = [](const RunConfig& run) { return Plan(run.model).layers.front().encoding->base(); };
+  for (const RunConfig& run : plan)
+    if (run.seed == variant.seed && run.data.task == variant.data.task &&
+        base_name(run.model.encoding) == "rope") {
+      if (base_of(run) != base_of(variant))
+        throw Error(fmt::format(
+            "{} and {} have different bases: {} is trained and {} stretches it, so give "
+            "both the same",
+            run.model.encoding, variant.model.encoding, run.model.encoding, variant.model.encoding));
+      return run.name;
+    }
+  throw Error(
+      fmt::format("{} is a change at evaluation and cannot be trained: compare rope beside it, which "
+                  "it stretches",
+                  variant.model.encoding));
+}
+
+static bool trains(const std::string& encoding) {
+  return encoding.find(';') != std::string::npos || find_encoding(encoding).traits.trains;
+}
+
 std::vector<RunConfig> make_plan(const CompareConfig& config) {
-  if (config.seeds < 1) throw Error(fmt::format("seeds is {}: at least 1 is needed", config.seeds));
+  constexpr int64_t kMostSeeds = 1000;
+  if (config.seeds < 1 || config.seeds > kMostSeeds)
+    throw Error(fmt::format("seeds is {}: it must be from 1 to {}", config.seeds, kMostSeeds));
   if (config.dump_dir.empty()) throw Error("dump_dir is empty: give the folder of this comparison, or --out");
   check_list("encodings", config.encodings);
   check(config.margins);
@@ -96,10 +123,17 @@ std::vector<RunConfig> make_plan(const CompareConfig& config) {
       run.data.task = task;
       run.seed = run.model.seed = config.seed + i;
       const Dataset data = open_data(run);
-      for (const std::string& encoding : config.encodings) {
+      std::vector<std::string> in_order = config.encodings;  // what is trained comes first
+      std::ranges::stable_partition(in_order, trains);
+      for (const std::string& encoding : in_order) {
         run.model.encoding = encoding;
         run.name = fmt::format("{}-{}-s{}", file_name(dataset_name(run.data)), file_name(encoding), run.seed);
         run.dump_dir = ComparisonFolder(config.dump_dir).run(run.name).path().string();
+        run.weights_of = "";
+        if (!trains(encoding)) {
+          run.weights_of = "?";  // not a training
+          run.weights_of = stretched(resolve(run, data), plan);
+        }
         plan.push_back(resolve(run, data));
       }
     }
@@ -117,6 +151,7 @@ void check_folder(const std::vector<RunConfig>& plan) {
     RunConfig there;
     read_config_file(list_fields(there), run.config());
     belonging.check(there, run.path(), run.fact("data_order"));
+    if (run.is_finished()) read_run_files(run);  // it counts only as it was written
   }
   for (const RunConfig& run : plan) check_past(run, {});
 }

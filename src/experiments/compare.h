@@ -4,33 +4,10 @@
 
 #include "experiments/process.h"
 #include "experiments/run.h"
-#include "runs/record.h"
 #include "runs/run_folder.h"
+#include "settings/compare.h"
 
 namespace darope {
-
-// One question: the same model, data and budget with each encoding. Everything but the lists below is shared
-// by all runs.
-struct CompareConfig : RunConfig {
-  std::vector<std::string> tasks, encodings = {"nope", "rope", "hope", "pope", "cope", "darope"};
-  int64_t seeds = 3, jobs = 0;
-  std::vector<int64_t> rounds = Settling{}.rounds;
-  std::string until;
-  Margins margins;
-
-  void fields(auto&& visit) {
-    visit("tasks", tasks, "synthetic tasks; empty where data.path or data.root_dir is given");
-    visit("encodings", encodings, "with their options: rope:base=10000");
-    visit("seeds", seeds,
-          "runs of each encoding; each has its own start and data order, the same for all encodings");
-    visit("jobs", jobs, "runs side by side; 0: one for each core with one thread each, on a GPU one");
-    visit("rounds", rounds, "of --settle: seeds in all, after each round");
-    visit("until", until,
-          "of --settle: the time for all rounds (2h, 45m), or a number of runs; empty: no limit");
-    visit("margins", margins, "");
-    RunConfig::fields(visit);
-  }
-};
 
 std::vector<RunConfig> make_plan(const CompareConfig& config);  // seeds x tasks x encodings
 

@@ -1,11 +1,16 @@
 #include "experiments/own_data.h"
 
 #include <algorithm>
+#include <bit>
 
-#include "data/text/token_file.h"
+#include "data/open.h"
+#include "data/prepared/kind.h"
+#include "data/prepared/manifest.h"
 
 namespace darope {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr int64_t kTokensPerStep = 1024;
 constexpr int64_t kLargeFile = 200'000;     // tokens; below, a wider model only learns them by heart
@@ -28,28 +33,49 @@ int64_t steps_for(const CompareConfig& config, int64_t tokens, int64_t vocabular
   return std::clamp<int64_t>(std::min(affordable, kMostPasses * tokens / kTokensPerStep), 150, 1500);
 }
 
+struct Size {
+  int64_t tokens, vocabulary;
+};
+
+Size own(const fs::path& path, DataConfig& data) {
+  const TokenSource source = open_tokens(path);
+  data.path = path.string();
+  data.seq_len = context_for(source.size());
+  return {source.size(), source.vocabulary()};
+}
+
+// A dataset of pieces is read piece by piece, as far as a context of 256 goes.
+Size prepared(const fs::path& folder, DataConfig& data) {
+  const Manifest manifest = read_manifest(folder);
+  const Kind& kind = find_kind(manifest.kind);
+  data.root_dir = folder.string();
+  const SplitFacts& train = manifest[Split::train];
+  data.seq_len = kind.text ? context_for(10 * manifest[Split::test].values)
+                           : std::bit_ceil(uint64_t(std::clamp<int64_t>(train.longest, 16, 256)));
+  return {train.values, manifest.vocabulary};
+}
+
 }  // namespace
 
-CompareConfig config_for(const std::filesystem::path& file) {
-  const TokenSource source = open_tokens(file);
+CompareConfig config_for(const std::filesystem::path& given) {
   CompareConfig config;
-  config.name = file.stem().stem().string();
-  config.dump_dir = (std::filesystem::path("runs") / config.name).string();
+  const fs::path path = given.lexically_normal();  // ./my.txt is my.txt, and goes on with its runs
+  const Size size = fs::exists(path / "manifest.json") ? prepared(path, config.data) : own(path, config.data);
+  config.name = dataset_name(config.data);
+  config.dump_dir = (fs::path("runs") / config.name).string();
   config.seeds = 2;
   config.seed = 0;
-  config.data.path = file.lexically_normal().string();  // ./my.txt is my.txt, and goes on with its runs
-  config.data.seq_len = context_for(source.size());
   config.data.batch_size = kTokensPerStep / config.data.seq_len;
   config.data.test_examples = 128;
-  const bool large = source.size() >= kLargeFile;
+  const bool large = size.tokens >= kLargeFile;
   config.model.style = "nanogpt";
   config.model.dim = large ? 96 : 64;
   config.model.n_layers = large ? 3 : 2;
   config.model.n_heads = config.model.dim / 32;
   config.model.base = 10'000;  // at 500k and such a context almost every band would be slow
   config.model.init = "fan_in";
-  config.model.tied = source.vocabulary() > 1000;
-  config.steps = steps_for(config, source.size(), source.vocabulary());
+  config.model.tied = size.vocabulary > 1000;
+  config.steps = steps_for(config, size.tokens, size.vocabulary);
   config.optim.lr = 2e-3;
   config.optim.beta2 = 0.98;
   return config;

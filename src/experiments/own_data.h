@@ -3,9 +3,9 @@
 
 namespace darope {
 
-// A comparison on somebody's own file (.txt, .jsonl, .bin, .npy): context, model and steps are chosen from
-// its size and vocabulary, so that six encodings with two seeds take minutes on two cores. A function of the
-// file alone, so that the same command goes on where it stopped.
-CompareConfig config_for(const std::filesystem::path& file);
+// A comparison on somebody's own file or folder of texts, or on a prepared dataset: context, model and steps
+// are chosen from its size and vocabulary, so that six encodings with two seeds take minutes on two cores. A
+// function of the file alone, so that the same command goes on where it stopped.
+CompareConfig config_for(const std::filesystem::path& given);
 
 }  // namespace darope

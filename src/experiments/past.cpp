@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/json.h"
-#include "base/sha256.h"
 #include "data/open.h"
 #include "runs/lines.h"
 
@@ -42,6 +41,20 @@ fs::path run_of(const fs::path& checkpoint) {
 }  // RUN/checkpoints/STEP
 std::string begun_from(const fs::path& checkpoint) {
   return fmt::format("begun from {}\n", whole(checkpoint).string());
+}
+
+// The settings that the checkpoint of a step was made with; those of older programs do not say.
+fs::path settings_at(const RunFolder& run, int64_t step) {
+  for (const Checkpoint& each : list_checkpoints(run.checkpoints()))
+    if (each.step == step) return each.folder / kSettingsFile;
+  return {};
+}
+
+// Where the first line stands that begins so; the end where there is none.
+size_t begin_of_line(const std::string& lines, const std::string& beginning) {
+  if (lines.starts_with(beginning)) return 0;
+  const size_t found = lines.find("\n" + beginning);
+  return found == std::string::npos ? lines.size() : found + 1;
 }
 
 // The folder that holds what the run goes on from.
@@ -98,24 +111,6 @@ std::string changes(const std::string& text, const fs::path& file, const RunConf
   RunConfig before;
   read_yaml(list_fields(before), text, file.string());
   return changes(before, config, may_change);
-}
-
-std::string hash_without_encoding(RunConfig config, const std::string& history) {
-  config.model.encoding = config.name = config.dump_dir = "";
-  config.seed = config.model.seed = config.threads = 0;
-  config.device = config.dtype = "auto";  // the type of number stands beside it
-  config.graph = true, config.checkpoint = {}, config.logging = {};
-  return sha256(to_canonical_json(config) + history);
-}
-
-std::string settings_beyond_encoding(const std::string& config, const RunFacts& facts) {
-  RunConfig settings;
-  try {
-    read_yaml(list_fields(settings), config, "");
-  } catch (const Error&) {
-    return facts.config_without_encoding;
-  }
-  return hash_without_encoding(settings, facts.history);
 }
 
 void check_same_config(const std::string& text, const fs::path& file, const RunConfig& config,
@@ -195,9 +190,13 @@ void add_to_history(const RunConfig& config, const Resume& resume, int64_t step)
   const RunFolder folder(config.dump_dir);
   const bool elsewhere = begins_elsewhere(config, resume);
   std::string lines = elsewhere ? begun_from(resume.from) : step == 0 ? "" : folder.read_history();
-  const std::string changed = elsewhere || step > 0 ? changes_of(past_of(config, resume), config) : "";
-  if (const std::string line = fmt::format("at step {}: {}\n", step, changed);
-      !changed.empty() && !lines.ends_with(line))
+  const std::string now = fmt::format("at step {}: ", step);
+  std::string changed = elsewhere || step > 0 ? changes_of(past_of(config, resume), config) : "";
+  if (const fs::path settings = settings_at(folder, step); !elsewhere && step > 0 && fs::exists(settings)) {
+    lines = lines.substr(0, begin_of_line(lines, now));  // a life that took no step has changed nothing
+    changed = changes(read_file(settings), settings, config);
+  }
+  if (const std::string line = now + changed + "\n"; !changed.empty() && !lines.ends_with(line))
     lines += line;
   if (lines != folder.read_history()) write_file(folder.history(), lines);
 }

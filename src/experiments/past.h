@@ -27,13 +27,6 @@ void check_same_data(const std::filesystem::path& run, const std::string& known,
 std::string data_order_of(const RunFiles& run);  // what a finished run says of its data
 bool is_finished_as(const RunConfig& config);
 
-// Equal for runs that differ in the encoding, the seed, and what may change between two lives of a run.
-std::string hash_without_encoding(RunConfig config, const std::string& history);
-// The same of a finished run, from its own config: a setting that was not there yet when it ran stands at its
-// default, so that runs of an older and a newer program can be compared. A config that this program cannot
-// read keeps the hash that the run recorded.
-std::string settings_beyond_encoding(const std::string& config, const RunFacts& facts);
-
 // A run's history says what it was begun from and which settings changed at which step, a line each. Two runs
 // are comparable only if it is the same.
 void add_to_history(const RunConfig& config, const Resume& resume, int64_t step);

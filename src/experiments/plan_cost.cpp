@@ -88,7 +88,7 @@ void print_cost(const std::vector<RunConfig>& plan, const CompareConfig& config,
   for (const std::string& encoding : config.encodings) {
     const auto first = std::find_if(plan.begin(), plan.end(),
                                     [&](const RunConfig& run) { return run.model.encoding == encoding; });
-    if (first == plan.end()) continue;  // another machine's share
+    if (first == plan.end() || !first->weights_of.empty()) continue;  // another machine's, or not trained
     const Cost& c = costs[encoding] = measure(*first, pace.threads, scratch.path(), launch);
     fmt::print("{:<24} {:>12} {:>7.1f} ms {:>9} {:>7.0f} MB {:>7.1f} MB\n", encoding, c.parameters,
                1e3 * c.step_seconds, format_time(c.run_seconds), double(c.memory_bytes) / 1e6,
@@ -97,7 +97,7 @@ void print_cost(const std::vector<RunConfig>& plan, const CompareConfig& config,
   double seconds = 0, longest = 0;
   int64_t disk = 0, memory = 0, left = 0;
   for (const RunConfig& run : plan) {
-    if (finished.contains(run.name)) continue;
+    if (finished.contains(run.name) || !run.weights_of.empty()) continue;
     const Cost& c = costs.at(run.model.encoding);
     ++left, seconds += c.run_seconds, disk += c.disk_bytes;
     longest = std::max(longest, c.run_seconds), memory = std::max(memory, c.memory_bytes);

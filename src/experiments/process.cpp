@@ -49,7 +49,8 @@ std::string command_line(const std::vector<std::string>& words) {
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   struct sigaction plain = {};
   plain.sa_handler = SIG_DFL;
-  for (const int signal : {SIGTERM, SIGUSR1, SIGINT, SIGCHLD, SIGPIPE}) ::sigaction(signal, &plain, nullptr);
+  for (const int signal : {SIGTERM, SIGUSR1, SIGINT, SIGHUP, SIGXCPU, SIGCHLD, SIGPIPE, SIGXFSZ})
+    ::sigaction(signal, &plain, nullptr);
   ::sigprocmask(SIG_SETMASK, &signals, nullptr);
   const bool ready = ::dup2(nothing, STDIN_FILENO) >= 0 && ::dup2(log, STDOUT_FILENO) >= 0 &&
                      ::dup2(log, STDERR_FILENO) >= 0;

@@ -2,10 +2,12 @@
 
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
+#include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <fmt/format.h>
 #include <torch/version.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cstdlib>
 
@@ -21,6 +23,7 @@
 #include "model/quadratic.h"
 #include "runs/finished_run.h"
 #include "runs/lock.h"
+#include "settings/hash.h"
 #include "train/device.h"
 #include "train/trainer.h"
 
@@ -42,7 +45,7 @@ std::string manifest(const std::string& data_order, const std::string& dtype) {
              {"torch", TORCH_VERSION},    {"cuda", cuda_versions()}, {"host", host_name()},
              {"machine", machine_name()}, {"arguments", arguments},  {"environment", environment},
              {"data_order", data_order},  {"dtype", dtype}}
-             .dump(1) +
+             .dump(1, ' ', false, Json::error_handler_t::replace) +
          "\n";
 }
 
@@ -88,12 +91,54 @@ DocumentIds document_ids(const Dataset& data) {
   return {data.tokenizer->begin_of_document(), data.tokenizer->end_of_document()};
 }
 
+struct Scored {
+  const RunConfig &given, &config;
+  const Dataset& data;
+  const std::string &order, &dtype;
+};
+
+// A run without a training: the weights of another, scored with this one's encoding. What it cost, and how
+// the training went, is the other's.
+void score_weights(const Scored& of, Decoder model) {
+  const RunFolder folder(of.config.dump_dir), trained(folder.path().parent_path() / of.config.weights_of);
+  if (!trained.is_finished())
+    throw Error(fmt::format("weights_of is {}, and there is no finished run {}", of.config.weights_of,
+                            trained.path().string()));
+  RunFacts facts =
+      parse_facts(parse_json(read_file(trained.facts()), trained.facts().string()), trained.facts().string());
+  folder.begin(to_yaml(of.given), to_yaml(of.config), manifest(of.order, of.dtype),
+               hugging_face_config(of.config.model, document_ids(of.data)));
+  if (!facts.diverged) {
+    const std::optional<Checkpoint> last = newest_checkpoint(trained.checkpoints());
+    if (!last)
+      throw Error(fmt::format("{} has no checkpoint: its weights are needed to score {}",
+                              trained.path().string(), of.config.model.encoding));
+    model.weights().read(SafetensorsFile(last->folder / kModelFile), model.weights().flat());
+    write_scores(model, of.data, folder.scores());
+  }
+  write_file(folder.metrics(), read_file(trained.metrics()));
+  facts.encoding = of.config.model.encoding;
+  facts.config_without_encoding = hash_without_encoding(of.config, facts.history);
+  write_finished(folder, facts);
+}
+
 }  // namespace
 
 at::Device find_device(const std::string& name) {
   if (name == "cpu" || (name == "auto" && !at::hasCUDA())) return at::kCPU;
-  if (name != "auto" && name != "cuda") throw Error(unknown_name("device", name, {"auto", "cpu", "cuda"}));
-  if (!at::hasCUDA()) throw Error("device is cuda, but torch finds no GPU here: use cpu");
+  int number = -1;
+  if (name.starts_with("cuda:")) {
+    const char* last = name.data() + name.size();
+    const auto [end, problem] = std::from_chars(name.data() + 5, last, number);
+    if (problem != std::errc() || end != last) number = -1;
+  }
+  if (name != "auto" && name != "cuda" && number < 0)
+    throw Error(unknown_name("device", name, {"auto", "cpu", "cuda", "cuda:0"}));
+  if (!at::hasCUDA()) throw Error(fmt::format("device is {}, but torch finds no GPU here: use cpu", name));
+  const int64_t there = int64_t(at::getNumGPUs());
+  if (number >= there)
+    throw Error(fmt::format("device is {}, but GPUs here go from cuda:0 to cuda:{}", name, there - 1));
+  if (number >= 0) c10::impl::getDeviceGuardImpl(at::kCUDA)->setDevice({at::kCUDA, c10::DeviceIndex(number)});
   return at::kCUDA;
 }
 
@@ -105,8 +150,9 @@ at::ScalarType find_dtype(const std::string& name, at::Device device) {
 
 Dataset open_data(const RunConfig& config) {
   if (config.dump_dir.empty()) throw Error("dump_dir is empty: give the folder this run should write to");
+  RunConfig values = config;
+  check_ranges(list_fields(values));
   config.check();
-  if (config.threads < 0) throw Error(fmt::format("threads is {}: it must be at least 0", config.threads));
   return open_dataset(config.data, uint64_t(config.seed), config.steps * config.grad_acc_steps);
 }
 
@@ -119,7 +165,7 @@ RunConfig resolve(RunConfig config, const Dataset& data) {
   config.model.check();
   refuse_quadratic(config.model, config.data.seq_len, config.allow_quadratic, "allow_quadratic=true");
   for (const std::string& encoding : config.model.layer_encodings())
-    if (!find_encoding(encoding).traits.trains)
+    if (config.weights_of.empty() && !find_encoding(encoding).traits.trains)
       throw Error(
           fmt::format("{} is a change at evaluation and cannot be trained: train rope", base_name(encoding)));
   const Plan plan(config.model);  // says what is wrong with the model, without making it
@@ -129,6 +175,8 @@ RunConfig resolve(RunConfig config, const Dataset& data) {
 int run(RunConfig given, const Resume& resume) {
   const Dataset data = open_data(given);
   const RunConfig config = resolve(given, data);
+  const at::Device device = find_device(config.device);
+  const at::ScalarType type = find_dtype(config.dtype, device);
   check_past(config, resume);  // refuses before anything is made
   if (config.threads > 0) at::set_num_threads(int(config.threads));
   const std::string order = data_hash(data, config.steps * config.grad_acc_steps);
@@ -143,15 +191,17 @@ int run(RunConfig given, const Resume& resume) {
   check_past(config, resume);  // once more: until now, another process may have been at work here
   remove_leftovers(folder.path());
 
-  const at::Device device = find_device(config.device);
-  const at::ScalarType type = find_dtype(config.dtype, device);
   const std::string dtype = type == at::kBFloat16 ? "bf16" : "fp32";
   check_dtype(config, resume, dtype);
+  if (!config.weights_of.empty()) {
+    score_weights({given, config, data, order, dtype}, Decoder(config.model, device, type));
+    return kDone;
+  }
   Decoder model(config.model, device, type);
   const std::string shared_init = model.weights().shared_hash();
   throw_if_stopped();
   const DocumentIds ids = document_ids(data);
-  TrainHooks hooks{.ids = ids, .begin_from = resume.from};
+  TrainHooks hooks{.ids = ids, .begin_from = resume.from, .settings = to_yaml(config)};
   hooks.on_begin = [&](int64_t step) {
     add_to_history(config, resume, step);
     folder.forget_end();
@@ -171,7 +221,7 @@ int run(RunConfig given, const Resume& resume) {
     facts.scoring_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   }
   facts.peak_memory_bytes = peak_memory(model.device());
-  write_file(folder.facts(), to_text(facts));
+  write_finished(folder, facts);
   return report.diverged ? kNonFinite : kDone;
 }
 

@@ -4,32 +4,10 @@
 #include <filesystem>
 #include <string>
 
-#include "data/config.h"
 #include "data/dataset.h"
-#include "model/config.h"
-#include "train/config.h"
+#include "settings/run.h"
 
 namespace darope {
-
-// Everything one training run depends on.
-struct RunConfig : TrainConfig {
-  std::string name = "run", dump_dir;
-  std::string device = "auto", dtype = "auto";
-  int64_t threads = 0;
-  DecoderConfig model;
-  DataConfig data;
-
-  void fields(auto&& visit) {
-    visit("name", name, "for people");
-    visit("dump_dir", dump_dir, "the run's folder");
-    visit("device", device, "cpu, cuda, or auto: cuda where there is one");
-    visit("dtype", dtype, "of products: fp32, bf16, or auto: bf16 on cuda, fp32 on cpu");
-    visit("threads", threads, "CPU threads; 0: all");
-    TrainConfig::fields(visit);
-    visit("model", model, "");
-    visit("data", data, "");
-  }
-};
 
 // How a run goes on from an earlier one.
 struct Resume {
@@ -48,7 +26,8 @@ RunConfig resolve(RunConfig config, const Dataset& data);
 // diverged.
 int run(RunConfig config, const Resume& resume = {});
 
-at::Device find_device(const std::string& name);                        // cpu, cuda, auto
+// cpu, cuda, cuda:1 or auto; a GPU becomes the current one.
+at::Device find_device(const std::string& name);
 at::ScalarType find_dtype(const std::string& name, at::Device device);  // fp32, bf16, auto
 
 }  // namespace darope

@@ -17,6 +17,7 @@
 #include "report/settling.h"
 #include "runs/facts.h"
 #include "runs/runs.h"
+#include "settings/hash.h"
 
 namespace darope {
 namespace {

@@ -1,4 +1,8 @@
 #pragma once
+#ifdef __AVX512F__
+#include <immintrin.h>
+#endif
+
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -77,11 +81,11 @@ inline void store_past(T* to, const V& x, int64_t n) {
 #ifdef __AVX512F__
 inline void store_past(float* to, const Floats& x, int64_t n) {
   if (n >= kLanes && reinterpret_cast<uintptr_t>(to) % sizeof x == 0)
-    __builtin_ia32_movntps512(to, x);
+    _mm512_stream_ps(to, __m512(x));
   else
     store(to, x, n);
 }
-inline void finish_stores() { __builtin_ia32_sfence(); }  // others see them from here on
+inline void finish_stores() { _mm_sfence(); }  // others see them from here on
 #else
 inline void finish_stores() {}
 #endif

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "base/error.h"
 
@@ -33,9 +34,10 @@ std::vector<Value> distinct(const std::vector<Run>& runs, Value RunFacts::* fiel
 // Copies of one run, as when folders and bundles overlap, count once.
 void add(Run run, Gathered& all) {
   const Run* there = all.find(run.dataset, run.encoding, run.seed);
-  if (!there)
+  if (!there) {
+    all.places[{run.dataset, run.encoding, run.seed}] = all.runs.size();
     all.runs.push_back(std::move(run));
-  else if (there->text != run.text)
+  } else if (there->text != run.text)
     throw Error(fmt::format("{} and {} both hold {} on {} with seed {}; remove one of them",
                             there->folder.string(), run.folder.string(), run.encoding, run.dataset,
                             run.seed));
@@ -107,16 +109,20 @@ void share_clusters(std::vector<Run>& runs) {
   });
 }
 
+// What is equal to the first is equal to all. A run that leaves its type of number unsaid, or that diverged
+// before all tokens were seen, stands for nobody in that.
 void refuse_mismatches(const std::vector<Run>& runs) {
-  std::map<std::pair<std::string, int64_t>, std::vector<const Run*>> of_seed;
-  std::map<std::string, std::vector<const Run*>> of_dataset;
+  using Key = std::tuple<std::string, int64_t, bool>;
+  std::map<Key, const Run*> of_seed;
+  std::map<std::pair<std::string, bool>, const Run*> of_dataset;
   std::map<std::string, const Run*> tested;
   for (const Run& run : runs) {
-    std::vector<const Run*>&alike = of_dataset[run.dataset], &matched = of_seed[{run.dataset, run.seed}];
-    for (const Run* other : alike) refuse_other_settings(*other, run);
-    for (const Run* other : matched) refuse_other_start(*other, run);
-    alike.push_back(&run);
-    matched.push_back(&run);
+    for (const bool all : {true, false}) {
+      if (all || !run.dtype.empty())
+        refuse_other_settings(*of_dataset.emplace(std::pair(run.dataset, all), &run).first->second, run);
+      if (all || !run.diverged)
+        refuse_other_start(*of_seed.emplace(Key(run.dataset, run.seed, all), &run).first->second, run);
+    }
     if (!run.diverged) refuse_other_tests(*tested.emplace(run.dataset, &run).first->second, run);
   }
 }
@@ -142,6 +148,7 @@ void name_encodings(Gathered& all) {
     run.encoding = keep.contains(run.typed) ? run.typed : without_options(run.typed);
     joined[run.encoding][run.dataset] = run.typed;
   }
+  std::map<std::string, std::string> alone;  // a name that means the same everywhere, with its options
   for (const auto& [name, by_dataset] : joined) {
     const std::string& first = by_dataset.begin()->second;
     if (std::any_of(by_dataset.begin(), by_dataset.end(),
@@ -149,9 +156,11 @@ void name_encodings(Gathered& all) {
       all.variants.push_back({name, by_dataset});
       continue;
     }
-    for (Run& run : all.runs)
-      if (run.encoding == name) run.encoding = first;
+    alone[name] = first;
   }
+  for (Run& run : all.runs)
+    if (const auto name = alone.find(run.encoding); name != alone.end()) run.encoding = name->second;
+  all.index();
 }
 
 // The place of the longest name in `order` that is the encoding's, or that it goes on from with options or a
@@ -168,6 +177,8 @@ size_t place_in(const std::vector<std::string>& order, const std::string& encodi
 }
 
 void note_absences(Gathered& all) {
+  std::map<std::string, std::map<std::string, std::set<int64_t>>> there;
+  for (const Run& run : all.runs) there[run.dataset][run.encoding].insert(run.seed);
   for (const Run& run : all.runs)
     if (run.diverged)
       all.notes.push_back(fmt::format("{} diverged on {} with seed {} after {} steps.", run.encoding,
@@ -176,12 +187,19 @@ void note_absences(Gathered& all) {
   std::map<std::pair<std::vector<int64_t>, std::vector<std::string>>, std::vector<std::string>> gaps;
   for (const std::string& dataset : all.datasets) {
     std::map<std::vector<int64_t>, std::vector<std::string>> encodings;
+    std::vector<std::string> never_run;
     for (const std::string& encoding : all.encodings) {
+      const auto with = there[dataset].find(encoding);
+      if (with == there[dataset].end()) {
+        never_run.push_back(encoding);
+        continue;
+      }
       std::vector<int64_t> missing;
-      for (const int64_t seed : all.seeds)
-        if (!all.find(dataset, encoding, seed)) missing.push_back(seed);
+      std::set_difference(all.seeds.begin(), all.seeds.end(), with->second.begin(), with->second.end(),
+                          std::back_inserter(missing));
       if (!missing.empty()) encodings[missing].push_back(encoding);
     }
+    if (!never_run.empty()) encodings[all.seeds] = never_run;
     for (const auto& gap : encodings) gaps[gap].push_back(dataset);
   }
   for (const auto& [gap, datasets] : gaps) {
@@ -210,10 +228,14 @@ void note_mixture(Gathered& all, std::string RunFacts::* field, const char* what
 }  // namespace
 
 const Run* Gathered::find(const std::string& dataset, const std::string& encoding, int64_t seed) const {
-  const auto found = std::find_if(runs.begin(), runs.end(), [&](const Run& run) {
-    return run.dataset == dataset && run.encoding == encoding && run.seed == seed;
-  });
-  return found == runs.end() ? nullptr : &*found;
+  const auto found = places.find({dataset, encoding, seed});
+  return found == places.end() ? nullptr : &runs[found->second];
+}
+
+void Gathered::index() {
+  places.clear();
+  for (size_t i = 0; i < runs.size(); ++i)
+    places.emplace(std::tuple(runs[i].dataset, runs[i].encoding, runs[i].seed), i);
 }
 
 std::string without_options(const std::string& encoding) { return encoding.substr(0, encoding.find(':')); }

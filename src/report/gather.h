@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "runs/finished_run.h"
@@ -39,6 +40,8 @@ struct Gathered {
   std::shared_ptr<const Gathered> evaluations = nullptr;  // what models were asked after their end, each as a
                                                           // dataset; null where nothing was
 
+  std::map<std::tuple<std::string, std::string, int64_t>, size_t> places;  // of runs, by what find() asks
+  void index();  // makes those anew, once runs have gone or have other names
   const Run* find(const std::string& dataset, const std::string& encoding, int64_t seed) const;
 };
 

@@ -26,12 +26,13 @@ struct Ruler {
   std::vector<double> ticks() const {
     std::vector<double> out;
     if (log) {
-      for (double x = low; x <= high * 1.001; x *= 2) out.push_back(x);
+      for (int i = 0; std::ldexp(low, i) <= high * 1.001; ++i) out.push_back(std::ldexp(low, i));
       return out;
     }
     const double rough = (high - low) / 5, power = std::pow(10, std::floor(std::log10(rough)));
     const double step = power * (rough / power > 5 ? 10 : rough / power > 2 ? 5 : rough / power > 1 ? 2 : 1);
-    for (double x = std::ceil(low / step) * step; x <= high + step / 1e6; x += step) out.push_back(x);
+    const auto first = int64_t(std::ceil(low / step)), last = int64_t(std::floor(high / step + 1e-6));
+    for (int64_t i = first; i <= last; ++i) out.push_back(double(i) * step);
     return out;
   }
 };

@@ -66,12 +66,13 @@ std::string axis(const Scale& scale, const Metric& metric, double bottom) {
     step *= 2;
   const int digits = std::max(0, int(-std::floor(std::log10(step) + 1e-9)));
   std::string svg;
-  for (double tick = std::ceil(units * scale.low / step) * step; tick <= units * scale.high; tick += step) {
-    const double x = scale.at(tick / units);
-    const double shown = std::abs(tick) < step / 2 ? 0 : tick;
+  const auto first = int64_t(std::ceil(units * scale.low / step));
+  const auto last = int64_t(std::floor(units * scale.high / step));
+  for (int64_t i = first; i <= last; ++i) {
+    const double tick = double(i) * step, x = scale.at(tick / units);
     svg += fmt::format(
         "<path class='grid' d='M{0:.1f} {1}V{2:.1f}'/><text x='{0:.1f}' y='{3:.1f}'>{4:.{5}f}</text>", x,
-        kTop, bottom, bottom + 15, shown, digits);
+        kTop, bottom, bottom + 15, tick, digits);
   }
   if (metric.is_share() && scale.holds(0))
     svg += fmt::format("<path class='floor' d='M{0:.1f} {1}V{2:.1f}'/>", scale.at(0), kTop, bottom);

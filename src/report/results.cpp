@@ -317,8 +317,12 @@ std::string csv_row(const Dataset& d, const Metric& metric, double x, const Cell
 }  // namespace
 
 std::string csv_cell(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string safe = "\"";
+  // A spreadsheet takes what begins so for a formula, and runs it; numbers are ours, and stay numbers.
+  const bool formula = !text.empty() &&
+                       std::string_view("=+-@\t\r").find(text[0]) != std::string_view::npos &&
+                       text.find_first_not_of("0123456789.+-eE") != std::string::npos;
+  if (!formula && text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string safe = formula ? "\"'" : "\"";
   for (const char c : text) safe += c == '"' ? "\"\"" : std::string(1, c);
   return safe + '"';
 }

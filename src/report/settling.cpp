@@ -26,6 +26,7 @@ Gathered of_the_rounds(const std::filesystem::path& comparison, const Comparison
     run.encoding = run.typed;
     seeds.insert(run.seed);
   }
+  all.index();
   all.seeds.assign(seeds.begin(), seeds.end());
   all.encodings = rounds.encodings;
   all.record = record;

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/names.h"
+#include "report/falling.h"
 #include "report/paper.h"
 
 namespace darope::report {
@@ -145,6 +146,7 @@ Summary summarise(const Gathered& all, const Options& options) {
   summary.rankings = rankings(summary);
   summary.gaps = recall_gaps(summary);
   summary.costs = costs(all);
+  for (std::string& note : still_falling(all, summary)) summary.notes.push_back(std::move(note));
   return summary;
 }
 

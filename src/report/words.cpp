@@ -172,6 +172,18 @@ std::string headline(const Overall& overall, const Summary& summary) {
       sure.empty() ? "" : fmt::format(" {} is {}.", leader, sure), rest);
 }
 
+std::string baselines_in_words(const Dataset& dataset, double x) {
+  std::vector<std::pair<double, std::string>> words;
+  for (const auto& [name, places] : dataset.metric.baselines)
+    if (const auto found = places.find(x); found != places.end())
+      words.emplace_back(-found->second,
+                         fmt::format("{} {}", printable(name), score_text(found->second, false)));
+  std::ranges::sort(words);
+  std::vector<std::string> texts;
+  for (const auto& [value, text] : words) texts.push_back(text);
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
 std::string margin_text(const Metric& metric, double margin) {
   return metric.is_share() ? fmt::format("{:.3g} points of 100", 100 * margin)
                            : fmt::format("{:.3g} nats", margin);
@@ -274,6 +286,9 @@ std::string terminal_table(const Summary& summary) {
           return cell.diverged.empty() ? score_text(cell.mean, dataset.metric.is_share())
                                        : std::string("div.");
         });
+    for (const Dataset& dataset : summary.datasets)
+      if (const std::string counting = baselines_in_words(dataset, x); !counting.empty())
+        text += fmt::format("counting alone, on {}: {}\n", printable(dataset.name), counting);
     for (const Ranking& ranking : summary.rankings)
       if (ranking.x == x)
         line("mean rank", [&](size_t e) { return fmt::format("{:.1f}", ranking.ranks[e].mean); });

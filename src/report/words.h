@@ -14,7 +14,8 @@ std::string units_in_words(const Summary& summary);  // what the scores of table
 std::string one_seed_in_words(
     const Summary& summary);               // what verdicts on a single seed are worth; "" where there is none
 std::string in_words(const Split& split);  // "... fall into two groups: 1 of 3 ..."
-std::string in_words(const stats::Need& need);  // "about 8 seeds in all"
+std::string in_words(const stats::Need& need);                     // "about 8 seeds in all"
+std::string baselines_in_words(const Dataset& dataset, double x);  // "unigram 3.31, bigram 2.45"; or ""
 std::string margin_text(const Metric& metric, double margin);
 bool has_accuracies(const Summary& summary);
 std::string options_in_words(const Variants& variants);  // which options an encoding had on which dataset

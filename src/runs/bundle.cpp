@@ -14,6 +14,7 @@
 #include "base/files.h"
 #include "base/names.h"
 #include "runs/curve.h"
+#include "runs/hashes.h"
 #include "runs/lock.h"
 #include "runs/tar.h"
 
@@ -42,7 +43,7 @@ constexpr Member kMembers[] = {{"config.yaml", &RunFiles::config, 1 << 20},
 // A name that can only be a folder of its own beneath runs/.
 bool is_plain(std::string_view name) {
   const auto allowed = [](unsigned char c) { return std::isalnum(c) || c == '.' || c == '-' || c == '_'; };
-  return !name.empty() && name.size() <= kLongestName && name[0] != '.' &&
+  return !name.empty() && name.size() <= kLongestName && name != "." && name != ".." && !is_leftover(name) &&
          std::all_of(name.begin(), name.end(), allowed);
 }
 
@@ -193,6 +194,7 @@ class BundleReader {
       throw Error(fmt::format("{}: runs/{} has no run.json, so it is not finished", name_, run_.name));
     run_.folder = fs::path(name_) / "runs" / run_.name;
     run_.bundled = true;
+    check_hashes(run_);
     use_(std::exchange(run_, {}));
   }
 
@@ -229,8 +231,7 @@ size_t write_bundle(const fs::path& file, const std::vector<fs::path>& compariso
   const auto add = [&](RunFiles run) {
     if (!is_plain(run.name))
       throw Error(
-          fmt::format("{}: a run's folder in a bundle has at most {} letters, digits, '.', '-' and '_', and "
-                      "begins with no '.'",
+          fmt::format("{}: a run's folder in a bundle has at most {} letters, digits, '.', '-' and '_'",
                       run.folder.string(), kLongestName));
     run.metrics = metrics_lines(read_curve(run.metrics, RunFolder(run.folder).metrics().string()));
     const auto [at, fresh] = runs.emplace(run.name, run);

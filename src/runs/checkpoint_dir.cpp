@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <set>
 
 #include "base/error.h"
 #include "base/json.h"
+#include "runs/lines.h"
+#include "runs/run_folder.h"
 
 namespace darope {
 namespace fs = std::filesystem;
@@ -23,31 +26,27 @@ std::optional<int64_t> step_of(const std::string& name) {
   return std::stoll(name);
 }
 
-std::vector<fs::path> folders_in(const fs::path& root) {
+std::vector<fs::path> entries_of(const fs::path& root) {
   std::vector<fs::path> out;
   if (fs::is_directory(root))
-    for (const fs::directory_entry& entry : fs::directory_iterator(root))
-      if (entry.is_directory() && !entry.is_symlink()) out.push_back(entry.path());
+    for (const fs::directory_entry& entry : fs::directory_iterator(root)) out.push_back(entry.path());
   std::sort(out.begin(), out.end());
   return out;
+}
+
+fs::path temporary_of(const fs::path& root, int64_t step) {
+  return root / fmt::format("{}{}", kTemporary, step);
 }
 
 void warn(const fs::path& folder, const std::string& what) {
   std::fprintf(stderr, "darope: WARNING: checkpoint %s %s\n", folder.c_str(), what.c_str());
 }
 
-void remove_checkpoint(const fs::path& folder) {
-  remove_file(folder /
-              kComplete);  // first, and for good: a deletion cut short must not look like a checkpoint
-  sync_directory(folder);
-  remove_tree(folder);
-}
-
 // After a failed save: a full disk gets its space back. The failure itself is what the caller reports.
-void give_up(const fs::path& temporary, const fs::path& folder) {
+void give_up(const fs::path& temporary, const fs::path& folder, bool renamed) {
   try {
     remove_tree(temporary);
-    if (!fs::exists(folder / kComplete)) remove_tree(folder);
+    if (renamed) remove_checkpoint(folder);
   } catch (const Error&) {
   }
 }
@@ -64,7 +63,35 @@ std::optional<std::string> entry_problem(const fs::path& folder, const Json& ent
   return std::nullopt;
 }
 
+// What no checkpoint is without; the optimizer is not kept with the best weights.
+std::optional<std::string> missing_file(const fs::path& folder, const std::set<std::string>& listed) {
+  std::vector<const char*> needed{kModelFile, kTrainStateFile};
+  if (folder.parent_path().filename() == RunFolder("").checkpoints()) needed.push_back(kOptimizerFile);
+  for (const char* name : needed)
+    if (!listed.contains(name)) return fmt::format("{} does not list {}", kManifest, name);
+  return std::nullopt;
+}
+
+std::optional<std::string> step_problem(const fs::path& folder) {
+  const std::optional<int64_t> named = step_of(folder.filename());
+  if (!named) return std::nullopt;  // copied elsewhere, under a name of its own
+  const int64_t step = need<int64_t>(parse_json(read_file(folder / kTrainStateFile), kTrainStateFile), "step",
+                                     kTrainStateFile);
+  if (step == *named) return std::nullopt;
+  return fmt::format("{} says step {}, its folder {}", kTrainStateFile, step, *named);
+}
+
 }  // namespace
+
+// A deletion cut short must not look like a checkpoint: the name goes first, and for good. A link goes, and
+// what it leads to stays.
+void remove_checkpoint(const fs::path& folder) {
+  const fs::path gone =
+      folder.parent_path() / fmt::format("{}gone-{}", kTemporary, folder.filename().string());
+  remove_tree(gone);
+  rename_path(folder, gone);
+  remove_tree(gone);
+}
 
 void CheckpointFiles::write(const std::string& name, const std::function<void(FileWriter&)>& fill) {
   FileWriter out(folder_ / name);
@@ -86,37 +113,43 @@ std::string CheckpointFiles::manifest() const {
 
 void write_checkpoint(const fs::path& root, int64_t step,
                       const std::function<void(CheckpointFiles&)>& write) {
-  const fs::path folder = root / folder_name(step), temporary = root / fmt::format("{}{}", kTemporary, step);
+  const fs::path folder = root / folder_name(step), temporary = temporary_of(root, step);
   remove_tree(temporary);
   make_directories(temporary);
+  bool renamed = false;
   try {
     CheckpointFiles files(temporary);
     write(files);
     const std::string manifest = files.manifest();
-    if (fs::exists(folder)) {
+    if (fs::exists(fs::symlink_status(folder))) {
       if (!checkpoint_problem(folder, Verify::kHashes) && read_file(folder / kManifest) == manifest)
         return remove_tree(temporary);
       remove_checkpoint(folder);
     }
     write_file(temporary / kManifest, manifest);
+    renamed = true;
     rename_path(temporary, folder);
     write_file(folder / kComplete, "");
   } catch (...) {
-    give_up(temporary, folder);
+    give_up(temporary, folder, renamed);
     throw;
   }
 }
 
 bool is_checkpoint(const fs::path& folder) { return fs::exists(folder / kManifest); }
+bool is_checkpoint_manifest(const fs::path& file) { return file.filename() == kManifest; }
 
 std::optional<std::string> checkpoint_problem(const fs::path& folder, Verify how) {
-  if (!fs::exists(folder / kComplete)) return "it has no COMPLETE: the save did not finish";
+  if (!fs::exists(folder / kComplete)) how = Verify::kHashes;  // then its bytes have to speak for it
   try {
     const Json manifest = parse_json(read_file(folder / kManifest), kManifest);
-    if (manifest.at("files").empty()) return std::string(kManifest) + " lists no file";
-    for (const Json& entry : manifest.at("files"))
+    std::set<std::string> listed;
+    for (const Json& entry : manifest.at("files")) {
       if (const auto problem = entry_problem(folder, entry, how)) return problem;
-    return std::nullopt;
+      listed.insert(entry.at("file"));
+    }
+    if (const auto missing = missing_file(folder, listed)) return missing;
+    return step_problem(folder);
   } catch (const Error& e) {
     return e.what();
   } catch (const Json::exception&) {
@@ -126,9 +159,8 @@ std::optional<std::string> checkpoint_problem(const fs::path& folder, Verify how
 
 std::vector<Checkpoint> list_checkpoints(const fs::path& root) {
   std::vector<Checkpoint> out;
-  for (const fs::path& folder : folders_in(root))
-    if (const auto step = step_of(folder.filename()); step && fs::exists(folder / kComplete))
-      out.push_back({*step, folder});
+  for (const fs::path& folder : entries_of(root))
+    if (const auto step = step_of(folder.filename())) out.push_back({*step, folder});
   return out;
 }
 
@@ -157,11 +189,8 @@ void retain_checkpoints(const fs::path& root, int64_t keep) {
 }
 
 void clean_checkpoints(const fs::path& root) {
-  for (const fs::path& folder : folders_in(root)) {
-    const std::string name = folder.filename();
-    const bool unfinished = step_of(name) && !fs::exists(folder / kComplete);
-    if (name.starts_with(kTemporary) || unfinished) remove_tree(folder);
-  }
+  for (const fs::path& each : entries_of(root))
+    if (each.filename().string().starts_with(kTemporary)) remove_tree(each);
 }
 
 }  // namespace darope

@@ -1,10 +1,11 @@
 #include "runs/facts.h"
 
+#include "base/seal.h"
 #include "runs/lines.h"
 
 namespace darope {
 
-std::string to_text(const RunFacts& f) {
+std::string to_text(const RunFacts& f, const FileHashes& files) {
   nlohmann::ordered_json json{{"schema", kRunSchema},
                               {"dataset", f.dataset},
                               {"family", f.family},
@@ -28,21 +29,23 @@ std::string to_text(const RunFacts& f) {
                               {"dtype", f.dtype}};
   if (!f.history.empty()) json["history"] = f.history;
   if (!f.evaluation.empty()) json["evaluation"] = f.evaluation;
-  return json.dump(1) + "\n";
+  json["files"] = files;
+  seal(json);
+  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";  // names need not be UTF-8
 }
 
-bool is_first_version(const Json& json, const std::string& where) {
+int64_t schema_of(const Json& json, const std::string& where) {
   const auto schema = need<int64_t>(json, "schema", where);
-  if (schema != kRunSchema && schema != kFirstRunSchema)
+  if (schema < kFirstRunSchema || schema > kRunSchema)
     throw Error(
-        fmt::format("{}: schema {} is neither {} nor {}, which this version of darope reads: take the "
+        fmt::format("{}: schema {} is none of {} to {}, which this version of darope reads: take the "
                     "version that wrote it",
                     where, schema, kFirstRunSchema, kRunSchema));
-  return schema == kFirstRunSchema;
+  return schema;
 }
 
 RunFacts parse_facts(const Json& json, const std::string& where) {
-  const bool first = is_first_version(json, where);
+  const bool first = schema_of(json, where) == kFirstRunSchema;
   const auto status = need<std::string>(json, "status", where);
   if (status != "finished" && status != "diverged")
     throw Error(fmt::format("{}: status '{}' is neither finished nor diverged", where, status.substr(0, 80)));

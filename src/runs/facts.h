@@ -1,9 +1,11 @@
 #pragma once
+#include "runs/hashes.h"
 #include "runs/scores.h"
 
 namespace darope {
 
-inline constexpr int64_t kRunSchema = 2, kFirstRunSchema = 1;  // of a run's files; both can be read
+// Of a run's files; all can be read. From the third on, run.json keeps the hashes of the others and its own.
+inline constexpr int64_t kRunSchema = 3, kSealedRunSchema = 3, kFirstRunSchema = 1;
 
 // What a run says of itself when it ends. Absent facts stay empty.
 struct RunFacts {
@@ -21,9 +23,9 @@ struct RunFacts {
   std::vector<Metric> metrics = {};  // what it was scored by; the first is what encodings are compared on
 };
 
-std::string to_text(const RunFacts& facts);
-// Facts of this version, or of the first, where `metrics` stay empty; an Error names what does not fit.
+std::string to_text(const RunFacts& facts, const FileHashes& files);
+// Facts of any version, the first of which has no `metrics`; an Error names what does not fit.
 RunFacts parse_facts(const nlohmann::json& json, const std::string& where);
-bool is_first_version(const nlohmann::json& json, const std::string& where);
+int64_t schema_of(const nlohmann::json& json, const std::string& where);
 
 }  // namespace darope

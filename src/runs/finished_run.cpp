@@ -14,9 +14,14 @@ FinishedRun read_finished(const RunFiles& files) {
   if (run.diverged) return run;
   if (files.scores.empty()) throw Error(file + " is missing or empty, though the run is finished");
   run.scores = read_scores(files.scores, file);
-  if (is_first_version(facts, facts_file)) run.metrics = metrics_of_first_version(run.scores, facts, file);
+  if (schema_of(facts, facts_file) == kFirstRunSchema)
+    run.metrics = metrics_of_first_version(run.scores, facts, file);
   check_described(run.scores, run.metrics, file);
   return run;
+}
+
+void write_finished(const RunFolder& folder, const RunFacts& facts) {
+  write_file(folder.facts(), to_text(facts, hashes_of(folder)));
 }
 
 }  // namespace darope

@@ -13,5 +13,7 @@ struct FinishedRun : RunFacts {
 
 // What the texts of one run say; an Error that names the file and line of what they should not say.
 FinishedRun read_finished(const RunFiles& files);
+// The end of a run: its facts, with the hashes of every other file of its folder.
+void write_finished(const RunFolder& folder, const RunFacts& facts);
 
 }  // namespace darope

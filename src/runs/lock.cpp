@@ -63,7 +63,7 @@ Holder ourselves(const std::string& what) {
 std::string to_text(const Holder& h) {
   return nlohmann::ordered_json{{"host", h.host},       {"boot", h.boot},   {"process", h.process},
                                 {"started", h.started}, {"since", h.since}, {"what", h.what}}
-             .dump() +
+             .dump(-1, ' ', false, Json::error_handler_t::replace) +
          "\n";
 }
 
@@ -81,6 +81,13 @@ Holder parse_holder(const std::string& text, const fs::path& file) {
     throw Error(fmt::format("{} is no lock of darope's: remove it if nobody is at work there", file.string()),
                 kBusy);
   }
+}
+
+// The beginning of a lock whose writer was killed in the middle of it.
+bool is_torn(const std::string& text) {
+  constexpr std::string_view kBegin = "{\"host\":";
+  return !text.ends_with('\n') && !Json::accept(text) &&
+         text.substr(0, kBegin.size()) == kBegin.substr(0, text.size());
 }
 
 bool is_here(const Holder& h) { return h.host == host_name(); }
@@ -150,7 +157,7 @@ bool Lock::take(const std::string& what) {
   if (!is_still_there(file, path_)) return false;  // let go, and removed, before we looked
   const std::string text = content_of(file, path_);
   if (held && text.empty()) return false;  // just being taken
-  if (!text.empty()) {
+  if (!text.empty() && !(taken && is_torn(text))) {
     const Holder holder = parse_holder(text, path_);
     if (held || !is_here(holder) || is_alive(holder)) refuse(holder, path_);
     fmt::print(stderr, "{} was left by process {}, which is gone: taken over\n", path_.string(),

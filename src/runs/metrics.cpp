@@ -1,29 +1,63 @@
 #include "runs/metrics.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <cmath>
 
 #include "base/error.h"
+#include "runs/lines.h"
 
 namespace darope {
 namespace {
 
 constexpr int64_t kMaxLogBytes = int64_t{4} << 30;
 
-bool belongs(const std::string& line, int64_t last_step) {
+enum class Line { kKept, kLater, kDamaged };
+
+Line judge(const std::string& line, int64_t last_step) {
   try {
     const Json json = parse_json(line, "metrics");
-    return json.is_object() && (!json.contains("global_step") || json["global_step"] <= last_step);
+    if (!json.is_object()) return Line::kDamaged;
+    return get_or<int64_t>(json, "global_step", 0, "metrics") <= last_step ? Line::kKept : Line::kLater;
   } catch (const Error&) {
-    return false;
+    return Line::kDamaged;
   }
+}
+
+std::filesystem::path free_name(const std::filesystem::path& path) {
+  std::filesystem::path name = path.string() + ".damaged";
+  for (int i = 2; std::filesystem::exists(std::filesystem::symlink_status(name)); ++i)
+    name = fmt::format("{}.damaged-{}", path.string(), i);
+  return name;
+}
+
+void keep_damaged(const std::filesystem::path& path, const std::string& text,
+                  const std::vector<size_t>& lines) {
+  if (lines.empty()) return;
+  const std::filesystem::path kept = free_name(path);
+  write_file(kept, text);
+  constexpr size_t kShown = 10;
+  fmt::print(stderr,
+             "darope: WARNING: {}: {} damaged (line {}{}) and left out; the file as it was is kept as {}\n",
+             path.string(), lines.size() == 1 ? "one line is" : fmt::format("{} lines are", lines.size()),
+             fmt::join(lines.begin(), lines.begin() + ptrdiff_t(std::min(lines.size(), kShown)), ", "),
+             lines.size() > kShown ? ", ..." : "", kept.string());
 }
 
 const std::filesystem::path& cut_back(const std::filesystem::path& path, std::optional<int64_t> last_step) {
   if (!last_step || !std::filesystem::exists(path)) return path;
   const std::string before = read_file(path, kMaxLogBytes);
-  std::string after;
-  for (size_t begin = 0, end; (end = before.find('\n', begin)) != std::string::npos; begin = end + 1)
-    if (belongs(before.substr(begin, end - begin), *last_step)) after.append(before, begin, end + 1 - begin);
+  std::string after;  // without the end of a line that was being written
+  std::vector<size_t> damaged;
+  size_t number = 0;
+  for (size_t begin = 0, end; (end = before.find('\n', begin)) != std::string::npos; begin = end + 1) {
+    ++number;
+    const Line line = judge(before.substr(begin, end - begin), *last_step);
+    if (line == Line::kKept) after.append(before, begin, end + 1 - begin);
+    if (line == Line::kDamaged) damaged.push_back(number);
+  }
+  keep_damaged(path, before, damaged);
   if (after != before) write_file(path, after);
   return path;
 }

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <functional>
 
+#include "base/seal.h"
 #include "runs/lines.h"
 
 namespace darope {
@@ -143,8 +144,9 @@ std::string to_text(const ComparisonRecord& record) {
     datasets[name] = {{"margins", {{"loss", of.margins.loss}, {"accuracy", of.margins.accuracy}}}};
     if (of.settling) datasets[name]["settling"] = to_json(*of.settling);
   }
-  const ordered_json json{{"schema", kRecordSchema}, {"seconds", record.seconds}, {"datasets", datasets}};
-  return json.dump(1) + "\n";
+  ordered_json json{{"schema", kRecordSchema}, {"seconds", record.seconds}, {"datasets", datasets}};
+  seal(json);
+  return json.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
 ComparisonRecord parse_record(const std::string& text, const std::string& where) {
@@ -152,6 +154,7 @@ ComparisonRecord parse_record(const std::string& text, const std::string& where)
   if (const auto schema = need<int64_t>(json, "schema", where); schema != kRecordSchema)
     throw Error(fmt::format("{}: schema {} is not {}, which this version of darope reads", where, schema,
                             kRecordSchema));
+  if (is_sealed(json)) check_seal(json, where);  // earlier versions did not seal it
   ComparisonRecord record;
   record.seconds = need<double>(json, "seconds", where);
   for (const auto& [name, of] : need<std::map<std::string, Json>>(json, "datasets", where)) {

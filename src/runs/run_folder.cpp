@@ -44,13 +44,14 @@ fs::path RunFolder::best() const { return path_ / "best"; }
 fs::path RunFolder::lock() const { return path_ / ".lock"; }
 
 RunFolder RunFolder::evaluation(const std::string& step, const std::string& variant) const {
-  return path_ / "evals" / step / variant;
+  return evaluations_folder() / step / variant;
 }
+fs::path RunFolder::evaluations_folder() const { return path_ / "evals"; }
 
 std::vector<RunFolder> RunFolder::evaluations() const {
   std::vector<RunFolder> found;
-  if (!fs::is_directory(path_ / "evals")) return found;
-  for (const fs::directory_entry& step : fs::directory_iterator(path_ / "evals"))
+  if (!fs::is_directory(evaluations_folder())) return found;
+  for (const fs::directory_entry& step : fs::directory_iterator(evaluations_folder()))
     for (const RunFolder& each : runs_in(step.path()))
       if (each.is_finished()) found.push_back(each);
   return found;
@@ -119,7 +120,7 @@ std::vector<RunFolder> runs_in(const fs::path& folder) {
   if (!fs::is_directory(folder)) return found;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder))
     if (const RunFolder run(entry.path());
-        entry.is_directory() && !run.name().starts_with(".") && run.is_begun())
+        entry.is_directory() && !is_leftover(entry.path()) && run.is_begun())
       found.push_back(run);
   std::sort(found.begin(), found.end(),
             [](const RunFolder& a, const RunFolder& b) { return a.path() < b.path(); });

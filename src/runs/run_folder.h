@@ -39,6 +39,7 @@ class RunFolder {
 
   // What `darope eval` found with the checkpoint of a step; `variant` says how it was evaluated.
   RunFolder evaluation(const std::string& step, const std::string& variant) const;
+  std::filesystem::path evaluations_folder() const;
   // Those that are compared as runs are, by name: evaluations of their own, of the finished run's last step.
   std::vector<RunFolder> evaluations() const;
 
@@ -60,6 +61,7 @@ inline constexpr const char* kModelFile = "model.safetensors";
 inline constexpr const char* kOptimizerFile = "optim.safetensors";
 inline constexpr const char* kTrainStateFile = "train_state.json";
 inline constexpr const char* kModelConfigFile = "config.json";  // as Hugging Face reads it
+inline constexpr const char* kSettingsFile = "config.yaml";     // of the run when it was saved
 
 // The folder of a comparison.
 class ComparisonFolder {

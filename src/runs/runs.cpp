@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "runs/bundle.h"
+#include "runs/hashes.h"
 
 namespace darope {
 namespace fs = std::filesystem;
@@ -21,8 +22,7 @@ std::string text_if_there(const fs::path& file) {
 std::vector<fs::path> sorted_folders(const fs::path& parent) {
   std::vector<fs::path> found;
   for (const fs::directory_entry& entry : fs::directory_iterator(parent))
-    if (entry.is_directory() && !entry.path().filename().string().starts_with("."))
-      found.push_back(entry.path());  // still being unpacked
+    if (entry.is_directory() && !is_leftover(entry.path())) found.push_back(entry.path());
   std::sort(found.begin(), found.end());
   return found;
 }
@@ -30,14 +30,18 @@ std::vector<fs::path> sorted_folders(const fs::path& parent) {
 }  // namespace
 
 RunFiles read_run_files(const RunFolder& run) {
-  return {.name = run.name(),
-          .folder = run.path(),
-          .config = text_if_there(run.config()),
-          .metrics = text_if_there(run.metrics()),
-          .best_scores = text_if_there(run.best_scores()),
-          .scores = text_if_there(run.scores()),
-          .facts = read_file(run.facts())};
+  RunFiles files{.name = run.name(),
+                 .folder = run.path(),
+                 .config = text_if_there(run.config()),
+                 .metrics = read_metrics_file(run),
+                 .best_scores = text_if_there(run.best_scores()),
+                 .scores = text_if_there(run.scores()),
+                 .facts = read_file(run.facts())};
+  check_hashes(files);
+  return files;
 }
+
+std::string read_metrics_file(const RunFolder& run) { return text_if_there(run.metrics()); }
 
 void unpack(const RunFiles& files, const RunFolder& run) {
   make_directories(run.path().parent_path());

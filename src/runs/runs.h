@@ -16,7 +16,8 @@ struct RunFiles {
   bool bundled = false;
 };
 
-RunFiles read_run_files(const RunFolder& run);
+RunFiles read_run_files(const RunFolder& run);  // an Error where one is not what the run wrote
+std::string read_metrics_file(const RunFolder& run);
 void unpack(const RunFiles& files, const RunFolder& run);  // whole, or not at all
 
 // Every finished run of a comparison, by name, each with its evaluations behind it as RUN.EVALUATION:

@@ -106,6 +106,8 @@ ordered_json to_json(const std::vector<Metric>& metrics) {
     if (m.chance) json["chance"] = *m.chance;
     if (m.true_chance) json["true_chance"] = *m.true_chance;
     for (const auto& [at, value] : m.floor) json["floor"][fmt::format("{}", at)] = value;
+    for (const auto& [name, places] : m.baselines)
+      for (const auto& [at, value] : places) json["baselines"][name][fmt::format("{}", at)] = value;
     list.push_back(std::move(json));
   }
   return list;
@@ -128,6 +130,9 @@ std::vector<Metric> read_metrics(const Json& list, const std::string& where) {
          .chance = optional_number(json, "chance", place),
          .true_chance = optional_number(json, "true_chance", place),
          .floor = read_floor(json, "floor", place)});
+    const auto baselines = get_or<Json>(json, "baselines", Json::object(), place);
+    for (const auto& [each, places] : baselines.items())
+      metrics.back().baselines[each] = read_floor(Json{{each, places}}, each.c_str(), place);
   }
   return metrics;
 }

@@ -37,6 +37,9 @@ struct Metric {
   std::optional<double> chance = {}, true_chance = {};  // of guessing: as the paper prints it, and as it is
   std::map<double, double> floor = {};                  // by place: what the best constant answer gets
 
+  // By name and place: what counting gets that learns nothing, such as "unigram".
+  std::map<std::string, std::map<double, double>> baselines = {};
+
   bool is_share() const { return unit == kShare || unit == kYesOrNo; }
 };
 

@@ -186,7 +186,7 @@ Judged judge(const Scores& task, const Judging& rule, Noise& noise) {
 bool is_learned(const Scores& task, double best_constant, const Judging& rule, Noise& noise) {
   std::vector<std::string> names = task.encodings();
   const size_t constant = names.size();
-  names.push_back("the best constant answer");
+  names.emplace_back("the best constant answer");
   Scores with_constant(task.task(), names, task.seeds(), task.clusters());
   with_constant.set_witnesses(task.witnesses());
   for (size_t s = 0; s < task.seeds(); ++s) {

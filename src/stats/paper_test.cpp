@@ -54,7 +54,7 @@ std::vector<PaperTest> paper_test(std::string_view reference, const std::vector<
   std::vector<std::string> names;
   for (const Method& method : methods) names.push_back(method.name);
   const auto found = std::find(names.begin(), names.end(), reference);
-  if (found == names.end()) throw Error(unknown_name("reference", std::string(reference), names));
+  if (found == names.end()) throw Error(unknown_name("reference", reference, names));
   const Method& first = methods[size_t(found - names.begin())];
   std::vector<PaperTest> tests;
   Values ln_p;

@@ -1,4 +1,5 @@
 #pragma once
+#include "base/fields.h"
 #include "train/schedule.h"
 
 namespace darope {
@@ -6,8 +7,8 @@ namespace darope {
 struct DumpConfig {
   int64_t every = 0, keep = 2;
   void fields(auto&& visit) {
-    visit("every", every, "steps between checkpoints; 0: only at the end and when stopped");
-    visit("keep", keep, "newest checkpoints that stay");
+    visit("every", every, "steps between checkpoints; 0: only at the end and when stopped", {.least = 0});
+    visit("keep", keep, "newest checkpoints that stay", {.least = 1});
   }
 };
 struct CheckpointConfig {
@@ -17,12 +18,13 @@ struct CheckpointConfig {
 struct ValidationConfig {
   int64_t every = 0;
   void fields(auto&& visit) {
-    visit("every", every, "steps between validations, which keep the best weights beside the last; 0: none");
+    visit("every", every, "steps between validations, which keep the best weights beside the last; 0: none",
+          {.least = 0});
   }
 };
 struct LoggingConfig {
   int64_t freq = 10;
-  void fields(auto&& visit) { visit("freq", freq, "steps between lines of the metrics"); }
+  void fields(auto&& visit) { visit("freq", freq, "steps between lines of the metrics", {.least = 1}); }
 };
 
 struct TrainConfig {
@@ -34,9 +36,10 @@ struct TrainConfig {
   bool deterministic = false, graph = true, allow_quadratic = false;
 
   void fields(auto&& visit) {
-    visit("seed", seed, "of data order and dropout");
-    visit("steps", steps, "optimizer steps");
-    visit("grad_acc_steps", grad_acc_steps, "batches whose gradients make one step");
+    visit("seed", seed, "of data order and dropout", {.least = 0});
+    visit("steps", steps, "optimizer steps", {.least = 1, .most = 1 << 24});  // Adam counts in float32
+    visit("grad_acc_steps", grad_acc_steps, "batches whose gradients make one step",
+          {.least = 1, .most = 1 << 20});
     visit("optim", optim, "");
     visit("checkpoint", checkpoint, "");
     visit("validation", validation, "");

@@ -16,8 +16,8 @@ std::optional<int64_t> if_begun(const RunFolder& folder, int64_t step) {
   return std::filesystem::exists(folder.metrics()) ? std::optional(step) : std::nullopt;
 }
 
-std::filesystem::path made(const std::filesystem::path& folder) {
-  make_directories(folder);
+std::filesystem::path made(const RunFolder& run, const std::filesystem::path& folder) {
+  make_directories_in(run.path(), folder);
   return folder;
 }
 
@@ -26,7 +26,7 @@ std::filesystem::path made(const std::filesystem::path& folder) {
 // The metrics come last: that they are there is how a life knows of one before it.
 TrainLog::TrainLog(const RunFolder& folder, int64_t steps, int64_t first_step, bool validation_due)
     : validations_(folder.validations(), if_begun(folder, validation_due ? first_step - 1 : first_step)),
-      events_(made(folder.tensorboard()), if_begun(folder, first_step)),
+      events_(made(folder, folder.tensorboard()), if_begun(folder, first_step)),
       text_(folder.log()),
       progress_("step", steps, first_step),
       metrics_(folder.metrics(), if_begun(folder, first_step)) {

@@ -17,6 +17,7 @@
 #include "base/signals.h"
 #include "model/hugging_face.h"
 #include "runs/checkpoint_dir.h"
+#include "runs/lines.h"
 #include "train/device.h"
 #include "train/optimizer.h"
 #include "train/position_metrics.h"
@@ -118,19 +119,20 @@ void Trainer::resume() {
   if (own) saved_ = first_step_;
   const std::filesystem::path best = folder_.best();
   for (const Checkpoint& each : list_checkpoints(best))  // of a future that may not come again
-    if (each.step > saved_) remove_tree(each.folder);
+    if (each.step > saved_) remove_checkpoint(each.folder);
   if (list_checkpoints(best).empty()) best_loss_ = INFINITY;
 }
 
 void Trainer::read(const std::filesystem::path& checkpoint) {
-  const Json state = parse_json(read_file(checkpoint / kTrainStateFile), kTrainStateFile);
-  first_step_ = state.at("step");
+  const std::string where = (checkpoint / kTrainStateFile).string();
+  const Json state = parse_json(read_file(where), where);
+  first_step_ = need<int64_t>(state, "step", where);
   if (first_step_ < 0 || first_step_ > config_.steps)
     throw Error(fmt::format("{} is of step {}, beyond the {} steps asked for", checkpoint.string(),
                             first_step_, config_.steps));
-  earlier_seconds_ = state.at("seconds");
-  best_loss_ = state.value("best_validation_loss", INFINITY);
-  validation_due_ = state.value("validation_due", false);
+  earlier_seconds_ = need<double>(state, "seconds", where);
+  best_loss_ = get_or<double>(state, "best_validation_loss", INFINITY, where);
+  validation_due_ = get_or<bool>(state, "validation_due", false, where);
   model_.weights().read(SafetensorsFile(checkpoint / kModelFile), model_.weights().flat());
   model_.refresh();
   optimizer_.read(SafetensorsFile(checkpoint / kOptimizerFile), first_step_);
@@ -153,6 +155,7 @@ void Trainer::save(int64_t step) {
     if (std::isfinite(best_loss_)) state["best_validation_loss"] = best_loss_;
     if (validation_due_) state["validation_due"] = true;
     files.write(kTrainStateFile, state.dump(1) + "\n");
+    if (!hooks_.settings.empty()) files.write(kSettingsFile, hooks_.settings);
   });
   retain_checkpoints(root, config_.checkpoint.dump.keep);
   saved_ = step;

@@ -24,6 +24,7 @@ struct TrainHooks {
   std::function<double()> validate = {};
   DocumentIds ids = {};                   // for readers of the checkpoints
   std::filesystem::path begin_from = {};  // a checkpoint to go on from where the folder has none of its own
+  std::string settings = {};              // of the run, kept in each checkpoint
 };
 
 // Trains in a run's folder: logs and checkpoints. Goes on from the newest checkpoint there, bit for bit as if

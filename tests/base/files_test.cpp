@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "scratch.h"
@@ -115,6 +116,31 @@ TEST(Files, WritersOfOneFileDoNotMeetAndLeaveNothing) {
   size_t left = 0;
   for ([[maybe_unused]] const auto& each : std::filesystem::directory_iterator(folder.path())) ++left;
   EXPECT_EQ(left, 1u);
+}
+
+TEST(Files, NothingIsWrittenThroughALink) {
+  const Scratch root, mine;
+  write_file(mine / "thesis.txt", "years of work");
+  std::filesystem::create_symlink(mine / "thesis.txt", root / "train.log");
+  std::filesystem::create_symlink(mine.path(), root / "evals");
+  expect_contains(error_of([&] { AppendFile(root / "train.log").append("x"); }), "is a link");
+  expect_contains(error_of([&] { make_directories_in(root.path(), root / "evals/10/as-trained"); }),
+                  "is a link");
+  write_file(root / "train.log", "x");  // the link itself is replaced
+  EXPECT_EQ(read_file(mine / "thesis.txt"), "years of work");
+  EXPECT_FALSE(std::filesystem::exists(mine / "10"));
+  make_directories_in(root.path(), root / "tb/a");
+  EXPECT_TRUE(std::filesystem::is_directory(root / "tb/a"));
+}
+
+TEST(Files, PipesSocketsAndDevicesAreNoFiles) {
+  const Scratch root;
+  ASSERT_EQ(::mkfifo((root / "pipe").c_str(), 0600), 0);
+  for (const std::filesystem::path& path : {root / "pipe", std::filesystem::path("/dev/zero")}) {
+    expect_contains(error_of([&] { read_file(path); }), "not a file");
+    expect_contains(error_of([&] { sha256_of_file(path); }), "not a file");
+    expect_contains(error_of([&] { MappedFile map(path); }), "not a file");
+  }
 }
 
 }  // namespace darope

@@ -35,6 +35,18 @@ TEST(Signals, HeldOnesWait) {
   EXPECT_EQ(stop_signal(), SIGTERM);
 }
 
+TEST(Signals, AClosedTerminalAndALimitAskForAStop) {
+  for (const int signal : {SIGHUP, SIGXCPU}) {
+    watch_signals();
+    std::raise(signal);
+    EXPECT_EQ(stop_signal(), signal);
+    EXPECT_EQ(exit_code_of(signal), 75);
+  }
+  watch_signals();
+  std::raise(SIGPIPE);  // nobody reads any more: no reason to stop
+  EXPECT_EQ(stop_signal(), 0);
+}
+
 TEST(Signals, InsistingEndsTheProcess) {
   EXPECT_EXIT(
       {

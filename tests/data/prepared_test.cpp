@@ -48,6 +48,13 @@ void replace_in(const fs::path& file, const std::string& from, const std::string
   write_file(file, text.replace(at, from.size(), to));
 }
 
+// As the first format had it, without its own hash.
+void unseal(const fs::path& manifest) {
+  const std::string text = text_of(manifest);
+  write_file(manifest, text.substr(0, text.rfind(",\n \"sha256\"")) + "\n}\n");
+  replace_in(manifest, "\"format\": 2", "\"format\": 1");
+}
+
 std::string open_error(const fs::path& folder) {
   return error_of([&] { const PreparedData data(folder); });
 }
@@ -115,6 +122,20 @@ TEST(Prepared, OneThatWasKilledIsBegunAnew) {
   EXPECT_EQ(PreparedData(scratch / "set")[Split::train].size(), 4);
 }
 
+// Killed before the folder has its name, and just before it has its last one.
+TEST(Prepared, WhatAKilledOneLeavesIsNeverInTheWay) {
+  const Scratch scratch;
+  fs::create_directory(scratch / ".part-set.preparing-0123456789abcdef");
+  {
+    Preparation killed(find_kind("jsb"), {.source = "", .out = scratch / "other", .seed = 0});
+    fs::copy(scratch / "other.preparing", scratch / "set.preparing");
+  }
+  std::ofstream(scratch / "set.preparing" / "manifest.json") << "{}";
+  make(scratch / "set");
+  EXPECT_EQ(std::distance(fs::directory_iterator(scratch.path()), fs::directory_iterator()), 1);
+  EXPECT_EQ(std::distance(fs::directory_iterator(scratch / "set"), fs::directory_iterator()), 7);
+}
+
 TEST(Prepared, TwoAtOnceDoNotMeet) {
   const Scratch scratch;
   const PrepareRequest request{.source = "", .out = scratch / "set", .seed = 0};
@@ -154,7 +175,8 @@ TEST(Prepared, RefusesAManifestThatLies) {
   const struct {
     const char *from, *to, *message;
   } cases[] = {
-      {"\"format\": 1", "\"format\": 2", "format 2"},
+      {"\"format\": 1", "\"format\": 2", "is not what was written"},
+      {"\"format\": 1", "\"format\": 3", "format 3"},
       {"\"kind\": \"jsb\"", "\"kind\": \"jsbb\"", "did you mean 'jsb'"},
       {"\"kind\": \"jsb\"", "\"kind\": 7", "kind should be a string"},
       {"\"vocabulary\": 90", "\"vocabulary\": 91", "vocabulary of 91; what it stores has 90"},
@@ -173,6 +195,7 @@ TEST(Prepared, RefusesAManifestThatLies) {
   for (const auto& c : cases) {
     const Scratch scratch;
     make(scratch / "set");
+    unseal(scratch / "set" / "manifest.json");
     replace_in(scratch / "set" / "manifest.json", c.from, c.to);
     expect_contains(open_error(scratch / "set"), c.message);
   }

@@ -168,7 +168,6 @@ TEST_F(TokenFile, TextIsBytes) {
   EXPECT_EQ(all(source), (Ids{'h', 0xC3, 0xA9, '\n'}));
   EXPECT_EQ(source.vocabulary(), 257);
   expect_contains(complaint("a.txt", ""), "is empty");
-  expect_contains(complaint("a.csv", "1"), ".jsonl.zst");
   expect_contains(error_of([&] { open_tokens(folder_ / "none.txt"); }), "no such file");
 }
 

@@ -165,18 +165,22 @@ TEST(Evaluate, GivesTheLikelihoodOfWindowsOfAFile) {
   config.path = (folder / "letters.txt").string(), config.seq_len = 16, config.batch_size = 2;
   const Dataset data = open_dataset(config, 1, 10);
   EXPECT_EQ(data.name, "letters");
-  ASSERT_EQ(data.tests.size(), 2u);  // 400 bytes hold 24 windows of 16, 12 of 32, and too few of 128
-  EXPECT_EQ(data.tests[0].set->size(), 24);
+  ASSERT_EQ(data.tests.size(), 3u);  // 400 bytes hold 24 windows of 16, of which 17 have 7 more before them
+  for (const TestLength& test : data.tests) EXPECT_EQ(test.set->size(), 17);
   Decoder model = small_model(data, 16);
   std::vector<double> found;
   evaluate(model, data, evaluations_of(data), [&](const Score& s) {
     if (s.at == 1) found.push_back(s.value);
   });
-  ASSERT_EQ(found.size(), 24u);
+  ASSERT_EQ(found.size(), 17u);
   const at::NoGradGuard no_grad;
   const Batch third = data.tests[0].set->read(2, 1);
-  EXPECT_EQ(text_of(third, 0), text.substr(3600 + 2 * 16, 16));
+  EXPECT_EQ(text_of(third, 0), text.substr(3600 + 9 * 16, 16));
   EXPECT_NEAR(found[2], model.nll(third).mean().item<double>(), 1e-6);
+  const Batch behind = data.tests[2].set->read(2, 1);  // the same tokens, with more text before them
+  EXPECT_EQ(text_of(behind, 0), text.substr(3600 + 2 * 16, 128));
+  EXPECT_TRUE(behind.targets.narrow(0, 112, 16).equal(third.targets));
+  EXPECT_EQ(behind.weight.narrow(0, 0, 112).sum().item<double>(), 0);
   for (int64_t index = 0; index < 50; ++index) {  // training never reads the test part
     const Batch batch = data.train->at(index);
     EXPECT_NE(text.substr(0, 3600).find(text_of(batch, 0)), std::string::npos);
@@ -191,14 +195,14 @@ TEST(Evaluate, ScoresWindowsWithoutNByThemselves) {
   config.path = (folder / "letters.txt").string(), config.seq_len = 16, config.batch_size = 2;
   Dataset data = open_dataset(config, 1, 10);
   data.tests.resize(1);
-  data.tests[0].n_free = {2, 5, 23};
+  data.tests[0].n_free = {2, 5, 16};
   Decoder model = small_model(data, 16);
   std::map<std::string, std::map<int64_t, double>> found;
   evaluate(model, data, evaluations_of(data),
            [&](const Score& s) { EXPECT_TRUE(found[s.metric].emplace(s.example, s.value).second); });
-  EXPECT_EQ(found["nll"].size(), 24u);
+  EXPECT_EQ(found["nll"].size(), 17u);
   EXPECT_EQ(found["nll_n_free"],
-            (std::map<int64_t, double>{{2, found["nll"][2]}, {5, found["nll"][5]}, {23, found["nll"][23]}}));
+            (std::map<int64_t, double>{{2, found["nll"][2]}, {5, found["nll"][5]}, {16, found["nll"][16]}}));
 }
 
 // Windows of one recording are one witness, whoever scores them.

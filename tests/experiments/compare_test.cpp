@@ -47,7 +47,7 @@ TEST(Compare, RefusesAPlanThatCannotRun) {
   expect_contains(refusal([](CompareConfig& c) { c.tasks = {"parrity"}; }), "did you mean 'parity'?");
   expect_contains(refusal([](CompareConfig& c) { c.encodings = {"rope", "rope"}; }), "twice");
   expect_contains(refusal([](CompareConfig& c) { c.encodings = {"yarn"}; }), "cannot be trained");
-  expect_contains(refusal([](CompareConfig& c) { c.seeds = 0; }), "at least 1");
+  expect_contains(refusal([](CompareConfig& c) { c.seeds = 0; }), "from 1 to 1000");
   expect_contains(refusal([](CompareConfig& c) { c.tasks.clear(); }), "tasks is empty");
   expect_contains(refusal([](CompareConfig& c) { c.model.vocab_size = 10; }), "has ids up to 255");
 }
@@ -190,13 +190,14 @@ TEST(OwnData, TheModelFollowsTheFile) {
 }
 
 // What a run's program may do instead of training, and what the comparison then says of it.
-std::string failure_of(const std::string& script) {
+std::string failure_of(const std::string& script, double patience = 0.5, double after_asking = 0.5) {
   const Scratch out;
   CompareConfig config = tiny(out.path());
   config.tasks = {"parity"}, config.encodings = {"nope"}, config.seeds = 1;
   write_file(out / "program", "#!/bin/sh\n" + script + "\n");
   std::filesystem::permissions(out / "program", std::filesystem::perms::owner_all);
-  const Launch launch{.program = out / "program", .patience = 0.5, .patience_after_asking = 0.5};
+  const Launch launch{
+      .program = out / "program", .patience = patience, .patience_after_asking = after_asking};
   const std::string words = error_of([&] { run_plan(make_plan(config), config, launch); });
   const std::string log = read_file(out / "jobs/parity-nope-s5.log");
   EXPECT_TRUE(log.starts_with("cd ")) << log;
@@ -208,7 +209,16 @@ std::string failure_of(const std::string& script) {
 TEST(Jobs, SayHowARunEnded) {
   expect_contains(failure_of("exit 7"), "not every run came to its end: parity-nope-s5 (exit code 7, see ");
   expect_contains(failure_of("exit 5"), "(another process is at work there");
-  expect_contains(failure_of("kill -9 $$"), "(ended by signal 9, Killed");
+  expect_contains(failure_of("kill -9 $$"), "(killed, perhaps by the system for want of memory");
+  expect_contains(failure_of("kill -6 $$"), "(ended by signal 6, Aborted");
+}
+
+// It waits for long, and then needs a while to save.
+TEST(Jobs, GiveARunThatIsAskedToStopTheTimeToDoSo) {
+  const Scratch out;
+  const std::string saved = (out / "saved").string();
+  failure_of("trap 'sleep 0.5; : >" + saved + "; exit 75' TERM\nsleep 60 &\nwait", 5, 4.9);
+  EXPECT_TRUE(std::filesystem::exists(saved));
 }
 
 // It stands still, and does not hear SIGTERM.

@@ -2,7 +2,6 @@
 
 import json
 import lzma
-import os
 import signal
 import subprocess
 
@@ -95,14 +94,14 @@ def test_one_bad_piece_is_left_out(tmp_path):
 
 
 def test_a_signal_leaves_nothing(tmp_path):
-    """The source is a pipe, so that the signal comes while the program reads."""
-    os.mkfifo(tmp_path / "a.json")
+    """The source is so long that the signal comes while the program reads."""
+    piece = "[[60, 55, 50, 45], [60, 55, 50, 45]]"
+    train = ", ".join([piece] * 500_000)
+    (tmp_path / "a.json").write_text(f'{{"train": [{train}], "valid": [{piece}], "test": [{piece}]}}')
     words = [DAROPE, "data", "prepare", "jsb", tmp_path / "a.json", "--out", tmp_path / "set"]
     program = subprocess.Popen(words, stderr=subprocess.PIPE)
-    with open(tmp_path / "a.json", "w") as pipe:  # opens once the program does
-        assert (tmp_path / "set.preparing").exists()
-        program.send_signal(signal.SIGINT)
-        pieces = [[[60, 55, 50, 45]] * 4]
-        pipe.write(json.dumps({"train": pieces, "valid": pieces, "test": pieces}))
+    while not (tmp_path / "set.preparing").exists():
+        assert program.poll() is None
+    program.send_signal(signal.SIGINT)
     assert program.wait(60) == 130 and b"stopped on request" in program.stderr.read()
     assert [path.name for path in tmp_path.iterdir()] == ["a.json"]

@@ -30,11 +30,12 @@ def test_a_file_of_ones_own(tmp_path, name, write):
     printed = done(
         "compare", "--data", name, "--encodings", "rope,darope", "--seeds", "1", *SMALL, cwd=tmp_path
     )
-    assert printed.rstrip().endswith("runs/own/report.html") and "these trained models alone" in printed
-    results = json.loads((tmp_path / "runs" / "own" / "results.json").read_text())
-    assert results["encodings"] == ["rope", "darope"] and [d["name"] for d in results["datasets"]] == ["own"]
+    called = name.removesuffix(".txt")
+    assert printed.rstrip().endswith(f"runs/{called}/report.html") and "these trained models alone" in printed
+    results = json.loads((tmp_path / "runs" / called / "results.json").read_text())
+    assert results["encodings"] == ["rope", "darope"] and [d["name"] for d in results["datasets"]] == [called]
     assert results["datasets"][0]["metric"] == "nll" and results["lengths"][0] == 1
-    assert "Test loss" in (tmp_path / "runs" / "own" / "report.html").read_text()
+    assert "Test loss" in (tmp_path / "runs" / called / "report.html").read_text()
 
 
 def test_the_model_fits_the_file(tmp_path):

@@ -198,7 +198,7 @@ TEST(Gather, SaysWhatIsWrongWithAFile) {
   };
   expect_contains(complaint("run.json", "{"), "not JSON");
   expect_contains(complaint("run.json", "[]"), "'schema' is missing");
-  expect_contains(complaint("run.json", R"({"schema":3})"), "schema 3 is neither 1 nor 2");
+  expect_contains(complaint("run.json", R"({"schema":4})"), "schema 4 is none of 1 to 3");
   expect_contains(complaint("run.json", R"({"schema":"one"})"), "'schema' is \"one\"");
   expect_contains(complaint("results.jsonl", "{\"metric\":\"nll\"}\n"),
                   "results.jsonl line 1: 'value' is missing");

@@ -134,6 +134,7 @@ TEST(Settling, RecordsReadBackAndDamageIsNamed) {
   const auto broken = [&](const std::string& from, const std::string& to) {
     std::string other = text;
     other.replace(other.find(from), from.size(), to);
+    other.replace(other.find("sha256"), 6, "sha");  // as versions without a hash wrote it
     return error_of([&] { parse_record(other, "r"); });
   };
   expect_contains(broken("\"schema\": 1", "\"schema\": 9"), "schema 9 is not 1");
@@ -141,6 +142,9 @@ TEST(Settling, RecordsReadBackAndDamageIsNamed) {
   expect_contains(broken("\"loss\": 0.001", "\"loss\": -1"), "margins.loss is -1: a margin is more than 0");
   expect_contains(broken("\"accuracy\": 0.02", "\"accuracy\": 1.5"), "less than 1, the whole scale");
   expect_contains(broken("\"open\": [", "\"open\": 7, \"x2\": ["), "'open' is 7");
+  std::string changed = text;
+  changed.replace(changed.find("0.001"), 5, "0.002");
+  expect_contains(error_of([&] { parse_record(changed, "r"); }), "is not what was written");
   EXPECT_THROW(check_rounds({5, 3}), Error);
   EXPECT_THROW(check_rounds({1, 3}), Error);
   EXPECT_THROW(check_rounds({}), Error);

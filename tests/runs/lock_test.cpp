@@ -90,5 +90,19 @@ TEST(Lock, LeavesAloneWhatIsNoLock) {
   EXPECT_NE(refusal(file).first, "");
 }
 
+TEST(Lock, OneThatWasNeverWrittenToItsEndIsTakenOver) {
+  const Scratch folder;
+  const std::filesystem::path file = folder / ".lock";
+  std::string whole;
+  {
+    const Lock lock(file, "training");
+    whole = read_file(file);
+  }
+  for (const size_t size : {size_t{1}, size_t{20}, whole.size() / 2, whole.size() - 2}) {
+    write_file(file, whole.substr(0, size));
+    EXPECT_EQ(error_of([&] { const Lock lock(file, "training"); }), "") << size;
+  }
+}
+
 }  // namespace
 }  // namespace darope

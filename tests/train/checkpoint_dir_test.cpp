@@ -32,6 +32,7 @@ void save(const fs::path& root, int64_t step, size_t size = 1000) {
       out.write(weights_of(step, size));
     });
     files.write("train_state.json", "{\"step\": " + std::to_string(step) + "}");
+    files.write("optim.safetensors", "moments");
   });
 }
 
@@ -77,7 +78,8 @@ TEST(CheckpointDir, LayoutIsWhatTheDocumentsSay) {
   save(root, 1000);
   EXPECT_EQ(names_in(root), std::vector<std::string>{"0000001000"});
   EXPECT_EQ(names_in(root / "0000001000"),
-            (std::vector<std::string>{"COMPLETE", "MANIFEST.json", "model.safetensors", "train_state.json"}));
+            (std::vector<std::string>{"COMPLETE", "MANIFEST.json", "model.safetensors", "optim.safetensors",
+                                      "train_state.json"}));
   const Json manifest = Json::parse(read_file(root / "0000001000/MANIFEST.json"));
   EXPECT_EQ(manifest["files"][1]["file"], "train_state.json");
   EXPECT_EQ(manifest["files"][1]["bytes"], 14);
@@ -208,17 +210,71 @@ TEST(CheckpointDir, DamageIsNoticedAndPassedOverLoudly) {
   }
 }
 
-TEST(CheckpointDir, WithoutCompleteItIsNoCheckpoint) {
+// Tools that copy folders may drop empty files: then the hashes speak, and nothing is deleted.
+TEST(CheckpointDir, WithoutCompleteItsBytesSpeakForIt) {
   const Scratch root;
   save(root.path(), 1);
   save(root.path(), 2);
-  fs::remove(root / "0000000002/COMPLETE");
-  EXPECT_EQ(newest(root.path()), 1);
-  expect_contains(*checkpoint_problem(root / "0000000002", Verify::kSizes), "no COMPLETE");
+  for (const char* each : {"0000000001", "0000000002"}) fs::remove(root / each / "COMPLETE");
   fs::create_directory(root / "notes");
   fs::create_directory(root / ".tmp-7");
   clean_checkpoints(root.path());
-  EXPECT_EQ(names_in(root.path()), (std::vector<std::string>{"0000000001", "notes"}));
+  EXPECT_EQ(names_in(root.path()), (std::vector<std::string>{"0000000001", "0000000002", "notes"}));
+  EXPECT_EQ(newest(root.path()), 2);
+  damage(root / "0000000002/model.safetensors", 700, '\0');
+  expect_contains(*checkpoint_problem(root / "0000000002", Verify::kSizes), "sha256 differs");
+  clean_checkpoints(root.path());
+  CaptureStderr();
+  EXPECT_EQ(newest(root.path()), 1);
+  expect_contains(GetCapturedStderr(), "0000000002 is damaged");
+  EXPECT_EQ(names_in(root.path()).size(), 3u);
+}
+
+TEST(CheckpointDir, AManifestListsWhatACheckpointMustHaveAndTheStepIsTheFolders) {
+  const Scratch run;
+  const fs::path root = run / "checkpoints", folder = root / "0000000002";
+  for (const char* file : {"model.safetensors", "train_state.json", "optim.safetensors"}) {
+    save(root, 2);
+    Json manifest = Json::parse(read_file(folder / "MANIFEST.json"));
+    std::erase_if(manifest["files"].get_ref<Json::array_t&>(),
+                  [&](const Json& entry) { return entry["file"] == file; });
+    write_file(folder / "MANIFEST.json", manifest.dump());
+    expect_contains(checkpoint_problem(folder, Verify::kHashes).value_or("nothing"),
+                    std::string("does not list ") + file);
+  }
+  save(root, 2);
+  fs::rename(folder, root / "0000000009");
+  expect_contains(checkpoint_problem(root / "0000000009", Verify::kHashes).value_or("nothing"),
+                  "says step 2, its folder 9");
+}
+
+TEST(CheckpointDir, ALinkedCheckpointIsUsedAndWhatItLeadsToIsNeverDeleted) {
+  const Scratch root, elsewhere;
+  save(root.path(), 1);
+  save(root.path(), 2);
+  fs::rename(root / "0000000002", elsewhere / "0000000002");
+  fs::create_symlink(elsewhere / "0000000002", root / "0000000002");
+  clean_checkpoints(root.path());
+  EXPECT_EQ(newest(root.path()), 2);
+  save(root.path(), 3);
+  retain_checkpoints(root.path(), 1);  // the link goes
+  EXPECT_EQ(names_in(root.path()), std::vector<std::string>{"0000000003"});
+  EXPECT_EQ(newest(elsewhere.path()), 2);
+  fs::create_symlink(elsewhere.path() / "nowhere", root / "0000000004");
+  CaptureStderr();
+  EXPECT_EQ(newest(root.path()), 3);
+  expect_contains(GetCapturedStderr(), "0000000004 is damaged");
+}
+
+TEST(CheckpointDir, ALinkInPlaceOfATemporaryFolderIsRemovedNotFollowed) {
+  const Scratch root, mine;
+  write_file(mine / "thesis.txt", "years of work");
+  fs::create_symlink(mine.path(), root / ".tmp-2");
+  save(root.path(), 2);
+  fs::create_symlink(mine.path(), root / ".tmp-3");
+  clean_checkpoints(root.path());
+  EXPECT_EQ(read_file(mine / "thesis.txt"), "years of work");
+  EXPECT_EQ(names_in(root.path()), std::vector<std::string>{"0000000002"});
 }
 
 TEST(CheckpointDir, NoneSoundIsAnErrorNotAFreshStart) {

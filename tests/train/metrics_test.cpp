@@ -44,11 +44,32 @@ TEST(Metrics, ResumeCutsBackToTheCheckpoint) {
   EXPECT_EQ(resumed(kept + "{\"global_step\":2", 2), kept + nine);
   EXPECT_EQ(resumed(kept + "{\"global_step\":2}", 2),
             kept + nine);  // whole but for its end of line: the next line would join it
-  EXPECT_EQ(resumed(kept + std::string("\0\0\0\n", 4), 2), kept + nine);
   EXPECT_EQ(resumed(kept, 0), "{\"note\":\"no step\"}\n" + nine);
   EXPECT_EQ(resumed("", 5), nine);
   MetricsLog(run / "absent.jsonl", 5).write({{"global_step", 9}});
   EXPECT_EQ(read_file(run / "absent.jsonl"), nine);
+}
+
+TEST(Metrics, DamagedLinesAreNamedAndKeptBeside) {
+  const Scratch run;
+  const std::string file = (run / "metrics.jsonl").string(), good = "{\"global_step\":1}\n";
+  const std::string texts[] = {good + "{\"global_st#p\":2\n" + good, good + std::string("\0\0\n", 3) + good,
+                               good + "[1]\n" + good, good + "{\"global_step\":\"2\"}\n" + good};
+  for (size_t i = 0; i < std::size(texts); ++i) {
+    write_file(file, texts[i]);
+    testing::internal::CaptureStderr();
+    MetricsLog(file, 5).write({{"global_step", 9}});
+    const std::string said = testing::internal::GetCapturedStderr();
+    const std::string beside = file + (i == 0 ? ".damaged" : ".damaged-" + std::to_string(i + 1));
+    expect_contains(said, "one line is damaged (line 2)");
+    expect_contains(said, beside);
+    EXPECT_EQ(read_file(file), good + good + "{\"global_step\":9}\n");
+    EXPECT_EQ(read_file(beside), texts[i]);
+  }
+  write_file(file, good + "{\"global_s");  // torn by a kill: nothing is lost that was whole
+  testing::internal::CaptureStderr();
+  MetricsLog(file, 5).write({{"global_step", 9}});
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
 }
 
 }  // namespace darope

@@ -1,5 +1,7 @@
 #include "data/prepared/audit.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 #include <unordered_map>
@@ -57,6 +59,18 @@ class Auditor {
     for (const SplitFacts& split : data_.manifest.splits)
       for (const FileFacts& file : split.files)
         if (sha256_of_file(folder_ / file.name) != file.sha256) out_.damaged.push_back(file.name);
+    for (const Split split : {Split::train, Split::validation, Split::test}) check_lengths(split);
+  }
+
+  void check_lengths(Split split) {
+    int64_t shortest = INT64_MAX, longest = 0;
+    for (int64_t i = 0; i < data_[split].size(); ++i) {
+      shortest = std::min(shortest, data_[split].length(i));
+      longest = std::max(longest, data_[split].length(i));
+    }
+    const SplitFacts& said = data_.manifest[split];
+    if (said.shortest != shortest || said.longest != longest)
+      out_.damaged.push_back(fmt::format("manifest.json (lengths of {})", name_of(split)));
   }
 
   void check_items() {

@@ -6,9 +6,17 @@ namespace darope {
 
 // One line per kind, in the order of 'darope data prepare --help'. The struct lives in the file of its name.
 static const std::vector<Kind> table = {
-    kind_of<struct Jsb>(),    kind_of<struct Maestro>(), kind_of<struct Midi>(),
-    kind_of<struct Genome>(), kind_of<struct Fasta>(),   kind_of<struct SleepEdf>(),
-    kind_of<struct Edf>(),    kind_of<struct Bonn>(),    kind_of<struct Text>(),
+    // clang-format off
+    kind_of<struct Jsb>(),
+    kind_of<struct Maestro>(),
+    kind_of<struct Midi>(),
+    kind_of<struct Genome>(),
+    kind_of<struct Fasta>(),
+    kind_of<struct SleepEdf>(),
+    kind_of<struct Edf>(),
+    kind_of<struct Bonn>(),
+    kind_of<struct Text>(),
+    // clang-format on
 };
 
 const std::vector<Kind>& all_kinds() { return table; }

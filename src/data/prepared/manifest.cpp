@@ -6,6 +6,7 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/names.h"
+#include "base/seal.h"
 
 namespace darope {
 namespace {
@@ -113,6 +114,7 @@ std::string to_json(const Manifest& manifest) {
                       {"splits", splits},
                       {"skipped", skipped},
                       {"sources", sources}});
+  seal(json);
   return json.dump(1, ' ', false, Ordered::error_handler_t::replace) +
          "\n";  // a file's name need not be UTF-8
 }
@@ -120,9 +122,12 @@ std::string to_json(const Manifest& manifest) {
 Manifest parse_manifest(std::string_view text, const std::string& where) {
   const Json json = parse_json(text, where);
   const Reader top(json, where);
-  if (const int64_t format = top.at("format").count(); format != Manifest::kFormat)
-    throw Error(fmt::format("{} is of format {}; this program reads format {}: prepare the data again", where,
-                            format, Manifest::kFormat));
+  const int64_t format = top.at("format").count();
+  if (format != Manifest::kFormat && format != Manifest::kFirstFormat)
+    throw Error(
+        fmt::format("{} is of format {}; this program reads formats {} and {}: prepare the data again", where,
+                    format, Manifest::kFirstFormat, Manifest::kFormat));
+  if (format == Manifest::kFormat || is_sealed(json)) check_seal(json, where);
   Manifest out{
       .kind = top.at("kind").text(),
       .vocabulary = top.at("vocabulary").count(1, kMostIds),

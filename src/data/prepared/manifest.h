@@ -44,7 +44,7 @@ struct SplitFacts {
 };
 
 struct Manifest {
-  static constexpr int64_t kFormat = 1;
+  static constexpr int64_t kFormat = 2, kFirstFormat = 1;  // the second is sealed
   std::string kind;
   int64_t vocabulary = 0;  // of the tokens a model reads
   int64_t stored_values =

@@ -26,6 +26,19 @@ void check_free(const fs::path& out) {
     throw Error(fmt::format("{} is there already: choose another --out, or remove it", out.string()));
 }
 
+// The folder is there with its mark or not at all, so that no killed preparation is in the way of the next.
+void make_marked(const fs::path& folder) {
+  make_directories(folder.parent_path());
+  const fs::path temporary = make_temporary_folder(folder);
+  try {
+    write_file(temporary / kMark, "");
+    rename_path(temporary, folder);
+  } catch (...) {
+    remove_tree(temporary);
+    throw;
+  }
+}
+
 template <class T>
 void write_as(NpyWriter& out, const std::vector<uint32_t>& ids) {
   const std::vector<T> narrow(ids.begin(), ids.end());
@@ -37,17 +50,17 @@ void write_as(NpyWriter& out, const std::vector<uint32_t>& ids) {
 Preparation::Preparation(const Kind& kind, const PrepareRequest& request)
     : out_(without_slash(request.out)), folder_(out_.string() + ".preparing") {
   check_free(out_);
-  if (fs::exists(folder_) && !fs::exists(folder_ / kMark))
+  if (fs::exists(fs::symlink_status(folder_)) && (fs::is_symlink(folder_) || !fs::exists(folder_ / kMark)))
     throw Error(fmt::format(
         "{} is in the way, and no preparation of this program: remove it, or choose another --out",
         folder_.string()));
-  make_directories(folder_);
-  lock_.emplace(folder_ / kMark, O_RDWR | O_CREAT);
+  if (!fs::exists(folder_)) make_marked(folder_);
+  lock_.emplace(folder_ / kMark, O_RDWR | O_NOFOLLOW);
   if (::flock(lock_->get(), LOCK_EX | LOCK_NB) != 0)
     throw Error(
         fmt::format("another process is preparing {}: wait for it, or choose another --out", out_.string()));
+  remove_leftovers_of(folder_);
   remove_file(folder_ / "manifest.json");  // of one that was killed just before its end
-
   manifest_.kind = kind.name;
 }
 
@@ -169,9 +182,9 @@ Manifest Preparation::finish() {
   if (progress_ && progress_->terminal()) progress_->show(expected_, "");
   for (const Split split : {Split::train, Split::validation, Split::test}) close(split);
   write_file(folder_ / "manifest.json", to_json(manifest_));
-  remove_file(folder_ / kMark);
   rename_path(folder_, out_);
   finished_ = true;
+  remove_file(out_ / kMark);  // last: until then the folder could be told from somebody else's
   return manifest_;
 }
 

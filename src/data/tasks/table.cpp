@@ -27,9 +27,13 @@ std::string_view name_of(Answer answer) { return answer == Answer::single ? "sin
 
 // One line per file of tasks.
 static const std::vector<std::vector<Task>> files = {
-    tasks_of<struct RegularTasks>(),          tasks_of<struct ContextFreeTasks>(),
-    tasks_of<struct ContextSensitiveTasks>(), tasks_of<struct RetrievalTasks>(),
+    // clang-format off
+    tasks_of<struct RegularTasks>(),
+    tasks_of<struct ContextFreeTasks>(),
+    tasks_of<struct ContextSensitiveTasks>(),
+    tasks_of<struct RetrievalTasks>(),
     tasks_of<struct PositionalTasks>(),
+    // clang-format on
 };
 
 const std::vector<Task>& all_tasks() {

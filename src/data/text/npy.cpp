@@ -158,7 +158,7 @@ TokenSource parse_npy(std::shared_ptr<const void> owner, std::span<const std::by
 }
 
 NpyWriter::NpyWriter(const std::filesystem::path& path, std::string descr)
-    : path_(path), descr_(std::move(descr)), file_(path, O_WRONLY | O_CREAT | O_TRUNC) {
+    : path_(path), descr_(std::move(descr)), file_(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW) {
   buffer_.reserve(kBuffer);
 }
 

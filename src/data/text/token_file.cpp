@@ -100,8 +100,69 @@ TokenSource documents_as_tokens(const File& file, const std::string& name) {
   return source;
 }
 
+bool is_jsonl(const std::string& name) {
+  const auto known = {".jsonl", ".jsonl.gz", ".jsonl.zst", ".jsonl.xz"};
+  return std::any_of(known.begin(), known.end(), [&](const char* end) { return name.ends_with(end); });
+}
+
+// The texts of a folder, whatever their names end in.
+std::vector<std::filesystem::path> texts_in(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> found;
+  for (auto at = std::filesystem::recursive_directory_iterator(folder);
+       at != std::filesystem::recursive_directory_iterator(); ++at) {
+    const bool hidden = at->path().filename().string().starts_with(".");
+    if (hidden && at->is_directory()) at.disable_recursion_pending();
+    if (!hidden && at->is_regular_file() && at->file_size() > 0 && !holds_ids(at->path()))
+      found.push_back(at->path());
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+TokenSource folder_as_tokens(const std::filesystem::path& folder) {
+  const std::string name = folder.string();
+  auto tokens = std::make_shared<std::vector<uint16_t>>();
+  std::vector<int64_t> starts;
+  std::vector<File> files;
+  const auto add = [&](std::string_view document) {
+    starts.push_back(int64_t(tokens->size()));
+    for (const char c : document) tokens->push_back(static_cast<unsigned char>(c));
+    tokens->push_back(uint16_t(kEndOfDocument));
+  };
+  for (const std::filesystem::path& path : texts_in(folder)) {
+    const auto file = std::make_shared<const MappedFile>(path);
+    const std::span<const std::byte> bytes = file->bytes();
+    if (is_jsonl(path.string()))
+      parse_jsonl(bytes, path.string(), {}, {.document = add});
+    else if (std::find(bytes.begin(), bytes.end(), std::byte{0}) == bytes.end())
+      add(text_of(bytes));
+    else
+      continue;
+    files.push_back(file);
+  }
+  if (starts.empty())
+    throw Error(name +
+                " is a folder without texts: give one with .txt, .md, .jsonl or other UTF-8 files, or "
+                "one that 'darope data prepare' made");
+  const std::span<const std::byte> bytes = std::as_bytes(std::span(*tokens));
+  TokenSource source(name, std::move(tokens), bytes, 2, false);
+  source.set_document_starts(std::move(starts));
+  source.set_files(std::move(files));
+  return source;
+}
+
 TokenSource ids_as_tokens(const File& file, const std::string& name) {
   return (name.ends_with(".npy") ? parse_npy : parse_bin)(file, file->bytes(), name);
+}
+
+TokenSource file_as_tokens(const std::filesystem::path& path) {
+  const std::string name = path.string();
+  const auto file = std::make_shared<const MappedFile>(path);
+  TokenSource source = (holds_ids(path)  ? ids_as_tokens
+                        : is_jsonl(name) ? documents_as_tokens
+                                         : bytes_as_tokens)(file, name);
+  source.set_files({file});
+  return source;
 }
 
 }  // namespace
@@ -170,26 +231,16 @@ TokenSource parse_bin(std::shared_ptr<const void> owner, std::span<const std::by
   return {name, std::move(owner), bytes, 2, false};
 }
 
-bool is_token_file(const std::filesystem::path& path) {
-  const std::string name = path.string();
-  const auto known = {".bin", ".npy", ".txt", ".jsonl", ".jsonl.gz", ".jsonl.zst", ".jsonl.xz"};
-  return std::any_of(known.begin(), known.end(), [&](const char* end) { return name.ends_with(end); });
+bool holds_ids(const std::filesystem::path& path) {
+  return path.extension() == ".bin" || path.extension() == ".npy";
 }
 
 TokenSource open_tokens(const std::filesystem::path& path, std::optional<int64_t> vocabulary) {
   const std::string name = path.string();
   if (vocabulary && *vocabulary < 1)
     throw Error(fmt::format("{}: a vocabulary has at least 1 id, not {}", name, *vocabulary));
-  const bool text = name.ends_with(".txt"), ids = name.ends_with(".bin") || name.ends_with(".npy");
-  if (std::filesystem::is_directory(path)) throw Error(name + " is a folder, not a file of text or tokens");
-  if (!is_token_file(path))
-    throw Error(
-        name +
-        ": the name of a file to learn from ends in .txt, .jsonl, .jsonl.gz, .jsonl.zst, .jsonl.xz, .bin "
-        "or .npy");
-  const auto file = std::make_shared<const MappedFile>(path);
-  TokenSource source = (text ? bytes_as_tokens : ids ? ids_as_tokens : documents_as_tokens)(file, name);
-  source.set_file(file);
+  const bool ids = holds_ids(path);
+  TokenSource source = std::filesystem::is_directory(path) ? folder_as_tokens(path) : file_as_tokens(path);
   if (!vocabulary) vocabulary = ids ? vocabulary_beside(path) : kByteVocabulary;
   source.set_vocabulary(vocabulary ? *vocabulary : source.largest_id() + 1);
   return source;

@@ -28,9 +28,11 @@ class TokenSource {
   int64_t size() const { return int64_t(tokens_.size()) / width_; }
   void read(int64_t offset, std::span<int64_t> out) const;
   const std::vector<int64_t>& document_starts() const { return document_starts_; }  // rising, from 0
-  const std::shared_ptr<const MappedFile>& file() const { return file_; }  // null where they are of none
+  const std::vector<std::shared_ptr<const MappedFile>>& files() const {
+    return files_;
+  }  // they were read from
 
-  void set_file(std::shared_ptr<const MappedFile> file) { file_ = std::move(file); }
+  void set_files(std::vector<std::shared_ptr<const MappedFile>> files) { files_ = std::move(files); }
   void set_vocabulary(int64_t vocabulary) { vocabulary_ = vocabulary; }
   void set_document_starts(std::vector<int64_t> starts) { document_starts_ = std::move(starts); }
   int64_t largest_id() const;  // one pass over everything
@@ -40,7 +42,7 @@ class TokenSource {
 
   std::string name_;
   std::shared_ptr<const void> owner_;
-  std::shared_ptr<const MappedFile> file_;
+  std::vector<std::shared_ptr<const MappedFile>> files_;
   std::span<const std::byte> tokens_;
   int width_;
   bool signed_;
@@ -53,10 +55,12 @@ class TokenSource {
 //   .npy                       NumPy's integers, C order, any shape, read flat
 //   .txt .jsonl(.gz|.zst|.xz)  bytes (above); each line of .jsonl is an object with `text` or
 //   `content`
+//   any other name             text, as .txt
+//   a folder                   its texts in the order of their names, the end of the document behind each;
+//                              what is no text, and what has a hidden name, is passed over
 // The vocabulary is the one given, else that of bytes, or for .bin and .npy "vocab_size" of a meta.json
 // beside the file, else the largest id + 1, which takes a pass over the file.
-bool is_token_file(
-    const std::filesystem::path& path);  // one of these names; whether it is there is not asked
+bool holds_ids(const std::filesystem::path& path);  // .bin or .npy
 TokenSource open_tokens(const std::filesystem::path& path, std::optional<int64_t> vocabulary = std::nullopt);
 
 // The same from bytes that live in `owner`, with any vocabulary; `name` stands in the messages.

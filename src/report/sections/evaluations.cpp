@@ -8,6 +8,7 @@
 #include "report/picture.h"
 #include "report/sections/sections.h"
 #include "report/style.h"
+#include "report/text.h"
 
 namespace darope::report {
 namespace {
@@ -73,7 +74,7 @@ std::string by_place(const Asked& asked, const Dataset& dataset, const std::stri
     rows += fmt::format("<tr {}><td>{}{}</td>", of_encoding(place_on_page(asked, encoding)), swatch(encoding),
                         escape(encoding));
     for (const AtLength& at : dataset.lengths)
-      rows += at.cells[e].mean ? number_cell(cell(at.cells[e]), *at.cells[e].mean) : "<td></td>";
+      rows += at.cells[e].mean ? number_cell(cell(at.cells[e]), at.cells[e].mean) : "<td></td>";
     rows += "</tr>";
   }
   return table(head, rows, "sortable");
@@ -99,6 +100,33 @@ double training_length(const Asked& asked, const Dataset& dataset) {
       if (const auto& places = run.scores.at(key_of(dataset.metric)); !places.begin()->second.tokens.empty())
         return 2 * places.begin()->second.tokens.front();
   return 0;
+}
+
+// A cell of any metric: a share with Wilson's interval where it is one of yes and no.
+std::string cell_text(const Cell& cell, const Metric& metric) {
+  if (!cell.proportion) return score_text(cell.mean, metric.is_share());
+  return fmt::format("{:.1f} <small>{:.1f} – {:.1f}</small>", 100 * *cell.mean,
+                     100 * cell.proportion->wilson.low, 100 * cell.proportion->wilson.high);
+}
+
+// Whatever has no chapter of its own: the metric that is compared as curve and table, the others as curves.
+std::string any_part(const Asked& asked, const Dataset& dataset, const std::vector<Metric>& metrics) {
+  constexpr size_t kMarked = 32;  // places of a curve that can be told apart
+  std::string figures;
+  for (const Metric& metric : metrics) {
+    const std::vector<Line> lines = lines_of(asked, dataset.name, key_of(metric), true);
+    if (lines.empty()) continue;
+    if (figures.empty()) figures = legend(asked, lines);
+    figures += figure(metric.title, lines_svg({.title = metric.title,
+                                               .x_title = metric.axis.meaning,
+                                               .y_title = metric.unit,
+                                               .lines = lines,
+                                               .markers = lines.front().points.size() <= kMarked}));
+  }
+  const std::string& unit = dataset.metric.axis.unit;
+  return figures +
+         by_place(asked, dataset, unit, [&](const Cell& cell) { return cell_text(cell, dataset.metric); }) +
+         pictures(asked, dataset, unit);
 }
 
 std::string positions_part(const Asked& asked, const Dataset& dataset) {
@@ -128,12 +156,19 @@ std::string positions_part(const Asked& asked, const Dataset& dataset) {
          pictures(asked, dataset, "x");
 }
 
+// Whether every layer has a score of every prompt.
+bool is_square(const std::map<double, Scores>& layers, size_t prompts) {
+  return std::ranges::all_of(layers,
+                             [&](const auto& layer) { return layer.second.values.size() == prompts; });
+}
+
 // Cells of prompts by layers; rows in one order for all, four prompts to a row.
 std::string attention_map(const Asked& asked, const Dataset& dataset, const std::string& encoding,
                           const std::vector<size_t>& order) {
   const ScoreKey key{"attention", "layer"};
   for (const Run& run : asked.runs.runs) {
     if (run.dataset != dataset.name || run.encoding != encoding || !run.scores.contains(key)) continue;
+    if (!is_square(run.scores.at(key), order.size())) continue;
     constexpr size_t kTogether = 4;
     constexpr double kColumn = 10, kLine = 3, kFull = 3;  // a log ratio of 3 has the full colour
     const auto& layers = run.scores.at(key);
@@ -170,6 +205,7 @@ std::vector<size_t> order_of_prompts(const Asked& asked, const Dataset& dataset)
   if (!chosen) return {};
   const auto& layers = chosen->scores.at(key);
   std::vector<double> late(layers.begin()->second.values.size());
+  if (!is_square(layers, late.size())) return {};
   const size_t first = layers.size() - (2 * layers.size() + 4) / 5;
   size_t at = 0;
   for (const auto& [layer, scores] : layers)
@@ -210,11 +246,7 @@ std::string probe_part(const Asked& asked, const Dataset& dataset) {
                     .y_title = "right, %",
                     .lines = shares,
                     .log_x = true}) +
-         by_place(asked, dataset, unit,
-                  [](const Cell& cell) {
-                    return fmt::format("{:.1f} <small>{:.1f} – {:.1f}</small>", 100 * *cell.mean,
-                                       100 * cell.proportion->wilson.low, 100 * cell.proportion->wilson.high);
-                  }) +
+         by_place(asked, dataset, unit, [&](const Cell& cell) { return cell_text(cell, dataset.metric); }) +
          pictures(asked, dataset, unit) +
          "<p>Layer by layer at the hardest place, 95 % intervals over prompts: the margin that final norm "
          "and head read "
@@ -241,7 +273,8 @@ std::string shuffle_part(const Asked& asked, const Dataset& dataset) {
     for (const char* axis : {"distance", "bindings"})
       for (const auto& [x, scores] : run.scores.at({"drop", axis})) {
         const double half = kNormal * stats::sd(scores.values) / std::sqrt(double(scores.values.size()));
-        const double better = stats::mean(run.scores.at({"own_better", axis}).at(x).values);
+        const auto& better_at = run.scores.at({"own_better", axis});
+        const double better = better_at.contains(x) ? stats::mean(better_at.at(x).values) : NAN;
         rows += fmt::format(
             "<tr><td>{}{}</td><td>{}</td><td>{} {:g}</td><td class='n'>{:.2f} ± {:.2f}</td><td "
             "class='n'>{:.0f} %</td><td class='n'>{}</td></tr>",
@@ -258,6 +291,29 @@ std::string shuffle_part(const Asked& asked, const Dataset& dataset) {
                rows);
 }
 
+// Whether every run of the dataset was scored by all of these: what a chapter of its own reads.
+bool all_have(const Asked& asked, const Dataset& dataset, const std::vector<ScoreKey>& keys) {
+  return std::ranges::all_of(asked.runs.runs, [&](const Run& run) {
+    return run.dataset != dataset.name ||
+           std::ranges::all_of(keys, [&](const ScoreKey& key) { return run.scores.contains(key); });
+  });
+}
+
+std::string part_of(const Asked& asked, const Dataset& dataset) {
+  if (all_have(asked, dataset, {{"perplexity", "position"}})) return positions_part(asked, dataset);
+  if (all_have(asked, dataset,
+               {{"drop", "distance"},
+                {"drop", "bindings"},
+                {"own_better", "distance"},
+                {"own_better", "bindings"}}))
+    return shuffle_part(asked, dataset);
+  if (all_have(asked, dataset, {{"lens", "layer"}, {"attention", "layer"}}))
+    return probe_part(asked, dataset);
+  for (const Run& run : asked.runs.runs)
+    if (run.dataset == dataset.name) return any_part(asked, dataset, run.metrics);
+  return "";
+}
+
 }  // namespace
 
 std::string evaluations_section(const Summary& summary, const Gathered& all) {
@@ -272,12 +328,7 @@ std::string evaluations_section(const Summary& summary, const Gathered& all) {
   for (const Dataset& dataset : found.datasets) {
     if (dataset.lengths.empty()) continue;
     html += fmt::format("<h3>{}</h3>", escape(dataset.name));
-    if (dataset.family == "positions")
-      html += positions_part(asked, dataset);
-    else if (dataset.family == "shuffle")
-      html += shuffle_part(asked, dataset);
-    else
-      html += probe_part(asked, dataset);
+    html += part_of(asked, dataset);
   }
   return html;
 }

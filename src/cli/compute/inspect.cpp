@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "cli/verbs.h"
+#include "cli/compute/verbs.h"
 #include "data/open.h"
 #include "data/prepared/prepared_data.h"
 #include "eval/microscope.h"

@@ -7,7 +7,7 @@
 #include <cstdio>
 
 #include "base/error.h"
-#include "cli/verbs.h"
+#include "cli/compute/verbs.h"
 #include "data/open.h"
 #include "experiments/saved_run.h"
 

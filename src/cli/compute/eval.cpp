@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "base/sha256.h"
 #include "base/signals.h"
-#include "cli/verbs.h"
+#include "cli/compute/verbs.h"
 #include "data/open.h"
 #include "eval/evaluate.h"
 #include "experiments/asked.h"
@@ -23,7 +23,7 @@ namespace darope {
 namespace {
 
 struct EvalSettings {
-  std::string run;
+  std::string run, scores;
   Which which;
   std::vector<std::string> only;
   Asked asked;
@@ -116,20 +116,36 @@ void eval_apart(const EvalSettings& settings, SavedRun& run, const Dataset& data
   EvalSettings named = settings;
   named.only = {std::string(evaluation.traits.name)};
   if (evaluation.traits.name == "positions") named.only.push_back(std::to_string(settings.asked.positions));
-  const RunFolder folder =
-      write_asked(run, RunFolder(settings.run), evaluation, data, variant_of(named, overrides), lines,
-                  settings.which.best || !overrides.empty());
-  const std::vector<ScoreMean> means = means_of(read_scores(lines, folder.scores().string()));
-  if (settings.json) return print_json(run, data, means);
+  const std::vector<ScoreMean> means = means_of(read_scores(lines, std::string(evaluation.traits.name)));
   const std::vector<Metric> metrics = evaluation.metrics(data);
-  fmt::print("{}: {} at step {}, {}\n{}", data.asked, evaluation.traits.name, run.step,
-             run.config.model.encoding, table_of(short_axes(means), metrics));
-  print_shares(means, metrics);
-  fmt::print("each example's scores: {}\n", folder.scores().string());
+  if (settings.json) {
+    print_json(run, data, means);
+  } else {
+    fmt::print("{}: {} at step {}, {}\n{}", data.asked, evaluation.traits.name, run.step,
+               run.config.model.encoding, table_of(short_axes(means), metrics));
+    print_shares(means, metrics);
+  }
+  std::fflush(stdout);
+  const Found found = found_by(evaluation, data, lines);
+  const RunFolder folder = write_asked(run, RunFolder(settings.run), found, variant_of(named, overrides),
+                                       settings.which.best || !overrides.empty());
+  if (!settings.json) fmt::print("each example's scores: {}\n", folder.scores().string());
+}
+
+// Scores that another program found with the run's newest checkpoint.
+void keep_scores(const EvalSettings& settings) {
+  const Found found = read_found(settings.scores);
+  const SavedRun run = open_run(RunFolder(settings.run), {});
+  const RunFolder folder =
+      write_asked(run, RunFolder(settings.run), found, folder_name("lm-eval-" + found.evaluation), false);
+  fmt::print(
+      "{} at step {}, {}\n{}each example's scores: {}\n", found.dataset, run.step, run.config.model.encoding,
+      table_of(means_of(read_scores(found.lines, settings.scores)), found.metrics), folder.scores().string());
 }
 
 // Scores of one checkpoint: a table, and each example's in a folder of the run.
 void eval_verb(const EvalSettings& settings, const std::vector<std::string>& overrides) {
+  if (!settings.scores.empty()) return keep_scores(settings);
   SavedRun run = open_run(RunFolder(settings.run), settings.which, overrides);
   Dataset data =
       open_dataset(run.config.data, uint64_t(run.config.seed), run.config.steps * run.config.grad_acc_steps);
@@ -150,7 +166,14 @@ void eval_verb(const EvalSettings& settings, const std::vector<std::string>& ove
   const std::vector<Metric> metrics = metrics_of(chosen, data);
   const RunFolder folder =
       RunFolder(settings.run).evaluation(run.checkpoint.filename().string(), variant_of(settings, overrides));
-  make_directories(folder.path());
+  const std::vector<ScoreMean> means = means_of(read_scores(lines, folder.scores().string()));
+  if (settings.json)
+    print_json(run, data, means);
+  else
+    fmt::print("{} at step {}, {}\n{}", data.name, run.step, run.config.model.encoding,
+               table_of(means, metrics));
+  std::fflush(stdout);  // hours of work are said before a disk can refuse to keep them
+  make_directories_in(settings.run, folder.path());
   write_file(folder.scores(), lines);
   write_file(folder.manifest(), nlohmann::ordered_json{{"schema", kRunSchema},
                                                        {"dataset", data.name},
@@ -159,10 +182,7 @@ void eval_verb(const EvalSettings& settings, const std::vector<std::string>& ove
                                                        {"metrics", to_json(metrics)}}
                                         .dump(1) +
                                     "\n");
-  const std::vector<ScoreMean> means = means_of(read_scores(lines, folder.scores().string()));
-  if (settings.json) return print_json(run, data, means);
-  fmt::print("{} at step {}, {}\n{}each example's scores: {}\n", data.name, run.step,
-             run.config.model.encoding, table_of(means, metrics), folder.scores().string());
+  if (!settings.json) fmt::print("each example's scores: {}\n", folder.scores().string());
 }
 
 }  // namespace
@@ -195,6 +215,11 @@ void add_eval(CLI::App& app) {
       "too");
   verb->add_flag("--allow-quadratic", settings->asked.allow_quadratic,
                  "with --positions: also where attention keeps a score for every pair of tokens");
+  verb->add_option("--scores", settings->scores,
+                   "keep the scores of this file with the run, for its report; `lm-eval` writes such files")
+      ->excludes("--step")
+      ->excludes("--best")
+      ->excludes("--encoding");
   verb->add_flag("--list", settings->list,
                  "name the evaluations there are, what they say, and which this run cannot have, and stop");
   verb->add_flag("--json", settings->json, "one JSON object per line");

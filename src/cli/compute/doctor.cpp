@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "base/machine.h"
-#include "cli/verbs.h"
+#include "cli/compute/verbs.h"
 
 namespace darope {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "base/json.h"
 #include "bench/step.h"
-#include "cli/verbs.h"
+#include "cli/compute/verbs.h"
 
 namespace darope {
 namespace {

@@ -7,8 +7,8 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/signals.h"
-#include "cli/verbs.h"
-#include "data/text/token_file.h"
+#include "cli/compute/verbs.h"
+#include "encodings/encoding.h"
 #include "experiments/own_data.h"
 #include "experiments/past.h"
 #include "experiments/settle.h"
@@ -17,6 +17,7 @@
 #include "runs/bundle.h"
 #include "runs/finished_run.h"
 #include "runs/lock.h"
+#include "settings/hash.h"
 
 namespace darope {
 namespace {
@@ -24,12 +25,18 @@ namespace {
 namespace fs = std::filesystem;
 
 struct CompareSettings {
-  std::string config, data, encodings, out, shard, bundle, until;
+  std::string config, data, test, encodings, out, shard, bundle, until;
   std::vector<std::string> from;
   int64_t seeds = 0, jobs = 0;
   bool print_config = false, dry_run = false, settle = false, power = false;
   std::optional<double> margin = {};
 };
+
+std::vector<std::string> encoding_order() {
+  std::vector<std::string> names;
+  for (const Spec& spec : encodings()) names.emplace_back(spec.traits.name);
+  return names;
+}
 
 // "a,b:base=1,slow_bands=2,c": a piece with '=' and no ':' is a further option of the encoding before it.
 std::vector<std::string> split_encodings(const std::string& text) {
@@ -73,15 +80,19 @@ CompareConfig load(const CompareSettings& s, const CLI::App& verb) {
   try {
     load_config(config, file, overrides);
   } catch (const Error&) {
-    if (!s.data.empty() || !is_token_file(file)) throw;
+    const fs::path end = fs::path(file).extension();
+    if (!s.data.empty() || end == ".yaml" || end == ".yml" || !fs::exists(file)) throw;
     throw Error(fmt::format("{} is no config; to compare on a data file: darope compare --data {}", file,
                             file.find(' ') == std::string::npos ? file : "'" + file + "'"));
   }
   if (!s.data.empty() && !file.empty()) {
     config.tasks.clear();
     config.data.root_dir.clear();
-    config.data.path = fs::path(s.data).lexically_normal().string();
+    config.data.path.clear();
+    const fs::path data = fs::path(s.data).lexically_normal();
+    (fs::exists(data / "manifest.json") ? config.data.root_dir : config.data.path) = data.string();
   }
+  if (!s.test.empty()) config.data.test_path = fs::path(s.test).lexically_normal().string();
   if (verb.count("--encodings") > 0) config.encodings = split_encodings(s.encodings);
   if (verb.count("--out") > 0) config.dump_dir = s.out;
   if (verb.count("--seeds") > 0) config.seeds = s.seeds;
@@ -184,15 +195,20 @@ void compare_verb(const CompareSettings& s, const CLI::App& verb) {
   if (s.power) return print_power(s, verb);
   const CompareConfig config = load(s, verb);
   if (s.print_config) {
-    fmt::print("{}", to_yaml(config));
+    fmt::print("{}", to_yaml(config, Comments::kMeanings));
     return;
   }
   const Shard shard = s.shard.empty() ? Shard{} : parse_shard(s.shard);
   const fs::path out = config.dump_dir;
   const std::vector<RunConfig> plan = make_plan(config);
+  if ((s.settle || !s.shard.empty()) &&
+      std::ranges::any_of(plan, [](const RunConfig& run) { return !run.weights_of.empty(); }))
+    throw Error(fmt::format("{} scores the weights of another run: leave it out, or compare without {}",
+                            plan.back().model.encoding, s.settle ? "--settle" : "--shard"));
   const ComparisonRecord fixed = fixed_by(config, plan, s.settle);
   const std::vector<RunConfig> share = s.settle ? asked_for(plan, config, fixed) : share_of(plan, shard);
   if (s.dry_run) return print_plan(plan, share, config, s);
+  find_dtype(config.dtype, find_device(config.device));  // before it stands in the log of every run
   watch_signals();
   check_folder(plan);  // refuses before anything is made
   joined_to_folder(fixed, out);
@@ -243,7 +259,10 @@ void add_compare(CLI::App& app) {
   verb->add_option("CONFIG", s->config, "a YAML file; a.b=c and --a.b=c behind it change single settings");
   verb->add_option(
       "--data", s->data,
-      "a file of your own: .txt, .jsonl, .bin or .npy; without CONFIG, a small model is chosen to fit it");
+      "a file or folder of your own: any text, .jsonl, .bin or .npy, or a prepared dataset; without CONFIG, "
+      "a small model is chosen to fit it");
+  verb->add_option("--test", s->test,
+                   "with --data: a file or folder to test on, in place of the last tenth of --data");
   verb->add_option("--encodings", s->encodings,
                    "which to compare, with options: nope,rope:base=10000,darope");
   verb->add_option("--seeds", s->seeds, "runs of each encoding");

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/names.h"
 #include "base/signals.h"
-#include "cli/verbs.h"
+#include "cli/compute/verbs.h"
 #include "experiments/dry_run.h"
 #include "experiments/run.h"
 #include "runs/finished_run.h"
@@ -40,7 +40,7 @@ void train_verb(const TrainSettings& settings, const std::vector<std::string>& o
   if (settings.deterministic) config.deterministic = true;
   const Resume resume = resume_of(settings);
   if (settings.print_config) {
-    fmt::print("{}", to_yaml(resolve(config, open_data(config))));
+    fmt::print("{}", to_yaml(resolve(config, open_data(config)), Comments::kMeanings));
     return;
   }
   const RunFolder folder(config.dump_dir);

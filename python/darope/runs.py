@@ -1,0 +1,87 @@
+"""What the program wrote, as data: `darope.load("runs/mine")` (docs/run-folder.md).
+
+Nothing here needs the operators; tables need pandas, which is imported when one is asked for.
+"""
+
+from __future__ import annotations
+
+import json
+from os import PathLike
+from pathlib import Path
+
+__all__ = ["Comparison", "Run", "load"]
+
+
+def _lines(file: Path) -> list[dict]:
+    return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+
+
+def _table(rows: list[dict]):
+    try:
+        import pandas
+    except ImportError:
+        raise ImportError("tables of runs are pandas' data frames: pip install pandas") from None
+    return pandas.DataFrame(rows)
+
+
+class Run:
+    """One run: what it says of itself, every score, and how its training went."""
+
+    def __init__(self, folder: str | PathLike):
+        self.folder = Path(folder)
+        facts = self.folder / "run.json"
+        self.finished = facts.exists()
+        self.facts: dict = json.loads(facts.read_text()) if self.finished else {}
+
+    def scores(self):
+        """One row per score, as results.jsonl has them, beside dataset, encoding and seed."""
+        names = {key: self.facts.get(key) for key in ("dataset", "encoding", "seed")}
+        return _table([{**names, **row} for row in _lines(self.folder / "results.jsonl")])
+
+    def metrics(self):
+        """One row per logged step: the training loss is `loss/out`."""
+        return _table(_lines(self.folder / "metrics.jsonl"))
+
+    def __repr__(self) -> str:
+        return f"Run({str(self.folder)!r})"
+
+
+class Comparison:
+    """All runs of a comparison, and the report's numbers where it has been written."""
+
+    def __init__(self, folder: str | PathLike):
+        self.folder = Path(folder)
+        self.runs = [Run(each) for each in sorted((self.folder / "runs").iterdir()) if _is_run(each)]
+        results = self.folder / "results.json"
+        self.results: dict = json.loads(results.read_text()) if results.exists() else {}
+
+    def scores(self):
+        """The scores of all finished runs, one under the other."""
+        names = ("dataset", "encoding", "seed")
+        return _table(
+            [
+                {**{key: run.facts[key] for key in names}, **row}
+                for run in self.runs
+                if run.finished
+                for row in _lines(run.folder / "results.jsonl")
+            ]
+        )
+
+    def __repr__(self) -> str:
+        return f"Comparison({str(self.folder)!r}, {len(self.runs)} runs)"
+
+
+def _is_run(folder: Path) -> bool:
+    return not folder.name.startswith(".") and (folder / "config.yaml").exists()
+
+
+def load(folder: str | PathLike) -> Run | Comparison:
+    """The run or the comparison of a folder."""
+    path = Path(folder)
+    if (path / "runs").is_dir():
+        return Comparison(path)
+    if _is_run(path):
+        return Run(path)
+    raise ValueError(
+        f"{folder} is neither a run's folder nor a comparison's: neither config.yaml nor runs/ is there"
+    )

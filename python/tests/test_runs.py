@@ -1,0 +1,57 @@
+"""Runs and comparisons read back in Python, and the notebook that does so."""
+
+import json
+import os
+import subprocess
+
+import darope
+import pytest
+from conftest import ROOT
+
+PROGRAM = os.environ.get("DAROPE_BINARY", str(ROOT / "build" / "darope"))
+
+
+@pytest.fixture(scope="module")
+def notebook(tmp_path_factory):
+    """The names that the notebook's cells leave, run one after the other in a folder of their own."""
+    folder = tmp_path_factory.mktemp("notebook")
+    cells = json.loads((ROOT / "examples" / "decide.ipynb").read_text())["cells"]
+    before, names = os.getcwd(), {}
+    os.chdir(folder)
+    try:
+        for cell in cells:
+            if cell["cell_type"] == "code":
+                exec("".join(cell["source"]), names)
+    finally:
+        os.chdir(before)
+    return folder, names
+
+
+def test_the_notebook_comes_to_its_end(notebook):
+    folder, names = notebook
+    assert sorted(names["losses"].index) == ["nope", "rope", "yarn:factor=8"]
+    assert list(names["losses"].columns) == [1, 2, 8] and names["losses"].notna().all().all()
+    assert len(names["comparison"].runs) == 6
+    rope = names["scores"].query("encoding == 'rope' and seed == 0 and metric == 'nll' and x == 1")
+    lines = (folder / "runs/notebook/runs/my-rope-s0/results.jsonl").read_text().splitlines()
+    assert sorted(rope.value) == sorted(
+        row["value"] for row in map(json.loads, lines) if row["metric"] == "nll" and row["x"] == 1
+    )
+
+
+def test_one_run(notebook):
+    folder, _ = notebook
+    run = darope.load(folder / "runs/notebook/runs/my-rope-s1")
+    assert run.finished and run.facts["encoding"] == "rope" and run.facts["seed"] == 1
+    assert set(run.scores().seed) == {1} and list(run.metrics()["global_step"])[-1] == 60
+    shown = subprocess.run(
+        [PROGRAM, "report", folder / "runs/notebook"], capture_output=True, text=True
+    ).stdout
+    mean = run.scores().query("metric == 'nll' and x == 1").value.mean()
+    other = darope.load(folder / "runs/notebook/runs/my-rope-s0").scores().query("metric == 'nll' and x == 1")
+    assert f"{(mean + other.value.mean()) / 2:.4f}" in shown
+
+
+def test_what_is_no_run(tmp_path):
+    with pytest.raises(ValueError, match="neither a run's folder nor a comparison's"):
+        darope.load(tmp_path)

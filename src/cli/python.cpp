@@ -1,0 +1,106 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "base/error.h"
+#include "cli/verbs.h"
+
+namespace darope {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Words {
+  std::vector<std::string> runs;
+  std::string to, encoding, out, tasks, data, max_length, batch_size, dtype, device, limit, shots;
+};
+
+void give(std::vector<std::string>& words, const char* option, const std::string& value) {
+  if (!value.empty()) words.insert(words.end(), {option, value});
+}
+
+// Becomes the Python package, which stands on Hugging Face's library: that of the virtual environment the
+// program was built with, or the one in PATH.
+[[noreturn]] void become_python(const char* module, std::vector<std::string> words) {
+  const fs::path here = fs::read_symlink("/proc/self/exe").parent_path();
+  const fs::path own = here / "../.venv/bin/python";
+  words.insert(words.begin(), {fs::exists(own) ? own.lexically_normal().string() : "python3", "-m", module});
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  ::execvp(pointers.front(), pointers.data());
+  throw Error(fmt::format("'{}' cannot be started: it should be a Python with the package darope in it",
+                          words.front()),
+              kFailed);
+}
+
+}  // namespace
+
+void add_export(CLI::App& app) {
+  auto given = std::make_shared<Words>();
+  CLI::App* verb = app.add_subcommand("export", "write a run as a folder that Hugging Face's library loads");
+  verb->add_option("RUN", given->runs, "a run's folder, or one checkpoint's")->required()->expected(1);
+  verb->add_option("--to", given->to, "hf: as it is; stock: as a Llama, where it is one")
+      ->required()
+      ->check(CLI::IsMember({"hf", "stock"}));
+  verb->add_option("--encoding", given->encoding,
+                   "with --to stock: another that the weights fit, such as yarn:factor=8 for rope");
+  verb->add_option("DIR", given->out, "a new folder")->required();
+  verb->callback([given] {
+    std::vector<std::string> words{"export", given->runs.front(), "--to", given->to};
+    give(words, "--encoding", given->encoding);
+    words.push_back(given->out);
+    become_python("darope.hf", words);
+  });
+}
+
+void add_import(CLI::App& app) {
+  auto given = std::make_shared<Words>();
+  CLI::App* verb = app.add_subcommand("import", "make a run of a Llama-style model with RoPE");
+  verb->add_option("HF_DIR", given->runs, "the model's folder")->required()->expected(1);
+  verb->add_option("--encoding", given->encoding, "darope begins where it is RoPE inside the window")
+      ->required();
+  verb->add_option("--out", given->out, "a new folder, for the run")->required();
+  verb->callback([given] {
+    become_python("darope.hf",
+                  {"import", given->runs.front(), "--encoding", given->encoding, "--out", given->out});
+  });
+}
+
+void add_lm_eval(CLI::App& app) {
+  auto given = std::make_shared<Words>();
+  CLI::App* verb = app.add_subcommand(
+      "lm-eval",
+      "score runs of text on the paper's benchmarks, through lm-eval; `report` then compares them");
+  verb->add_option("RUN", given->runs, "folders of runs")->required();
+  verb->add_option("--tasks", given->tasks, "benchmarks, comma-separated, or all")->required();
+  verb->add_option("--data", given->data, "the folder of their files; see docs/benchmarks.md")->required();
+  verb->add_option("--max-length", given->max_length,
+                   "tokens of the longest prompt with its answer; default: 8 times the training length")
+      ->check(CLI::PositiveNumber);
+  verb->add_option("--batch-size", given->batch_size, "prompts at once; default: 8")
+      ->check(CLI::PositiveNumber);
+  verb->add_option("--dtype", given->dtype, "default: float32")
+      ->check(CLI::IsMember({"float32", "bfloat16"}));
+  verb->add_option("--device", given->device, "such as cuda; default: cpu");
+  verb->add_option("--limit", given->limit, "the first so many questions of each part alone")
+      ->check(CLI::PositiveNumber);
+  verb->add_option("--shots", given->shots, "worked examples before a question; default: lm-eval's")
+      ->check(CLI::NonNegativeNumber);
+  verb->callback([given] {
+    std::vector<std::string> words = given->runs;
+    give(words, "--tasks", given->tasks);
+    give(words, "--data", given->data);
+    give(words, "--max-length", given->max_length);
+    give(words, "--batch-size", given->batch_size);
+    give(words, "--dtype", given->dtype);
+    give(words, "--device", given->device);
+    give(words, "--limit", given->limit);
+    give(words, "--shots", given->shots);
+    give(words, "--keep-with", fs::read_symlink("/proc/self/exe").string());
+    become_python("darope.benchmarks", words);
+  });
+}
+
+}  // namespace darope

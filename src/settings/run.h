@@ -1,0 +1,33 @@
+#pragma once
+#include <string>
+
+#include "data/config.h"
+#include "model/config.h"
+#include "train/config.h"
+
+namespace darope {
+
+// Everything one training run depends on.
+struct RunConfig : TrainConfig {
+  std::string name = "run", dump_dir, weights_of;
+  std::string device = "auto", dtype = "auto";
+  int64_t threads = 0;
+  DecoderConfig model;
+  DataConfig data;
+
+  void fields(auto&& visit) {
+    visit("name", name, "for people");
+    visit("dump_dir", dump_dir, "the run's folder");
+    visit("weights_of", weights_of,
+          "a finished run beside this one, whose weights are scored with this run's encoding in place of a "
+          "training; compare sets it");
+    visit("device", device, "cpu, cuda, cuda:1 for the second GPU, or auto: cuda where there is one");
+    visit("dtype", dtype, "of products: fp32, bf16, or auto: bf16 on cuda, fp32 on cpu");
+    visit("threads", threads, "CPU threads; 0: all", {.least = 0});
+    TrainConfig::fields(visit);
+    visit("model", model, "");
+    visit("data", data, "");
+  }
+};
+
+}  // namespace darope

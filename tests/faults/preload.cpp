@@ -1,0 +1,117 @@
+// Loaded into any program (LD_PRELOAD): DAROPE_FAULT=MODE:N strikes at the N-th call that changes a disk.
+// MODE is kill, half (of a write, then killed), or the number of an error, which every later call that needs
+// room meets too. DAROPE_FAULT=count:FILE writes how many calls there were.
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace {
+
+enum class Mode { kOff, kCount, kKill, kHalf, kFail };
+Mode mode = Mode::kOff;
+int code = 0;
+long call = 0;
+const char* count_file = nullptr;
+std::atomic<long> seen{0};
+
+template <class F>
+F real(const char* name) {
+  return reinterpret_cast<F>(::dlsym(RTLD_NEXT, name));
+}
+
+struct Setup {
+  Setup() {
+    const char* said = std::getenv("DAROPE_FAULT");
+    const char* colon = said ? std::strchr(said, ':') : nullptr;
+    if (!colon) return;
+    call = std::atol(colon + 1);
+    count_file = colon + 1;
+    if (!std::strncmp(said, "count", 5))
+      mode = Mode::kCount;
+    else if (!std::strncmp(said, "kill", 4))
+      mode = Mode::kKill;
+    else if (!std::strncmp(said, "half", 4))
+      mode = Mode::kHalf;
+    else
+      mode = Mode::kFail, code = std::atoi(said);
+  }
+  ~Setup() {
+    if (mode != Mode::kCount) return;
+    mode = Mode::kOff;
+    if (FILE* file = std::fopen(count_file, "w")) {
+      std::fprintf(file, "%ld\n", seen.load());
+      std::fclose(file);
+    }
+  }
+} setup;
+
+// True where this call must fail, errno set.
+bool strikes(bool frees_room = false) {
+  if (mode == Mode::kOff) return false;
+  const long now = ++seen;
+  if (mode == Mode::kCount || now < call) return false;
+  if (mode != Mode::kFail) ::kill(::getpid(), SIGKILL);
+  if (frees_room && now > call) return false;
+  errno = code;
+  return true;
+}
+
+bool is_ours(int descriptor) { return descriptor > 2; }
+
+}  // namespace
+
+extern "C" {
+
+int open(const char* path, int flags, ...) {
+  va_list rest;
+  va_start(rest, flags);
+  const mode_t bits = flags & O_CREAT ? va_arg(rest, mode_t) : 0;
+  va_end(rest);
+  if ((flags & O_CREAT) && strikes()) return -1;
+  return real<int (*)(const char*, int, mode_t)>("open")(path, flags, bits);
+}
+int open64(const char* path, int flags, ...) {
+  va_list rest;
+  va_start(rest, flags);
+  const mode_t bits = flags & O_CREAT ? va_arg(rest, mode_t) : 0;
+  va_end(rest);
+  if ((flags & O_CREAT) && strikes()) return -1;
+  return real<int (*)(const char*, int, mode_t)>("open64")(path, flags, bits);
+}
+ssize_t write(int descriptor, const void* bytes, size_t size) {
+  static const auto plain = real<ssize_t (*)(int, const void*, size_t)>("write");
+  if (!is_ours(descriptor)) return plain(descriptor, bytes, size);
+  if (mode == Mode::kHalf && seen + 1 >= call && size > 1) (void)!plain(descriptor, bytes, size / 2);
+  return strikes() ? -1 : plain(descriptor, bytes, size);
+}
+ssize_t pwrite(int descriptor, const void* bytes, size_t size, off_t at) {
+  static const auto plain = real<ssize_t (*)(int, const void*, size_t, off_t)>("pwrite");
+  if (mode == Mode::kHalf && seen + 1 >= call && size > 1) (void)!plain(descriptor, bytes, size / 2, at);
+  return strikes() ? -1 : plain(descriptor, bytes, size, at);
+}
+ssize_t pwrite64(int descriptor, const void* bytes, size_t size, off_t at) {
+  return pwrite(descriptor, bytes, size, at);
+}
+int fsync(int descriptor) { return strikes() ? -1 : real<int (*)(int)>("fsync")(descriptor); }
+int ftruncate(int descriptor, off_t size) {
+  return strikes() ? -1 : real<int (*)(int, off_t)>("ftruncate")(descriptor, size);
+}
+int ftruncate64(int descriptor, off_t size) { return ftruncate(descriptor, size); }
+int rename(const char* from, const char* to) {
+  return strikes() ? -1 : real<int (*)(const char*, const char*)>("rename")(from, to);
+}
+int mkdir(const char* path, mode_t bits) {
+  return strikes() ? -1 : real<int (*)(const char*, mode_t)>("mkdir")(path, bits);
+}
+int unlink(const char* path) { return strikes(true) ? -1 : real<int (*)(const char*)>("unlink")(path); }
+int rmdir(const char* path) { return strikes(true) ? -1 : real<int (*)(const char*)>("rmdir")(path); }
+}

@@ -1,0 +1,125 @@
+"""Random damage to every file of a run, a dataset or a bundle: the right result, or a documented refusal.
+
+.venv/bin/python tests/oracles/mutations.py [COUNT]     # 1000 without it
+"""
+
+import json
+import pathlib
+import random
+import shutil
+import sys
+import tempfile
+
+from faults import COMPARE, chorales, run
+
+
+def mutate(draw, data):
+    """(in a word, the damaged bytes)."""
+    at = draw.randrange(len(data))
+    length = min(draw.choice([1, 2, 8, 64, 512]), len(data) - at)
+    how = draw.choice(["flip", "zero", "cut", "end", "insert", "repeat", "digit"])
+    digits = [i for i in range(at, min(len(data), at + 4096)) if 48 <= data[i] < 58]
+    if how == "digit" and digits:
+        return how, data[: digits[0]] + bytes([48 + (data[digits[0]] - 47) % 10]) + data[digits[0] + 1 :]
+    if how == "zero":
+        return how, data[:at] + bytes(length) + data[at + length :]
+    if how == "cut":
+        return how, data[:at] + data[at + length :]
+    if how == "end":
+        return how, data[:at]
+    if how == "insert":
+        return how, data[:at] + draw.randbytes(length) + data[at:]
+    if how == "repeat":
+        return how, data[: at + length] + data[at:]
+    return "flip", data[:at] + bytes([data[at] ^ 1 << draw.randrange(8)]) + data[at + 1 :]
+
+
+class Subject:
+    """A folder, a command that reads it, and what the command must then say."""
+
+    def __init__(self, folder, files, command, outcome):
+        self.folder, self.files, self.command, self.outcome = folder, files, command, outcome
+        done = run(command, folder)
+        assert done.returncode == 0, done.stderr
+        self.expected = outcome(folder, done)
+
+    def try_one(self, draw, scratch):
+        """(file, kind of damage, what went wrong or None, exit code)."""
+        shutil.rmtree(scratch, ignore_errors=True)
+        shutil.copytree(self.folder, scratch)
+        file = scratch / draw.choice(self.files)
+        before = file.read_bytes()
+        how, after = mutate(draw, before) if before else ("insert", b"x")
+        file.write_bytes(after)
+        done = run(self.command, scratch)
+        problem = None
+        if done.returncode not in (0, 2, 3):
+            problem = f"exit code {done.returncode}: {done.stderr[-300:]}"
+        elif done.returncode == 0 and self.outcome(scratch, done) != self.expected:
+            problem = "another result under exit code 0"
+        elif done.returncode and (not done.stderr.startswith("darope: ") or "\x1b" in done.stderr):
+            problem = f"no sentence: {done.stderr[:300]!r}"
+        return str(file.relative_to(scratch)), how, problem, done.returncode
+
+
+def subjects(folder):
+    made = folder / "comparison"
+    made.mkdir()
+    assert run([*COMPARE, "--bundle", "b.tar.zst"], made).returncode == 0
+    (made / "out").mkdir()
+    chorales(made)
+    assert run(["data", "prepare", "jsb", "a.json", "--out", "set"], made).returncode == 0
+
+    def files(pattern):
+        return [str(each.relative_to(made)) for each in sorted(made.glob(pattern)) if each.is_file()]
+
+    def results(where, done):
+        report = json.loads((where / "out" / "results.json").read_text())
+        return [report[key] for key in ("datasets", "reference")] + [
+            run["encoding"] for run in report["runs"]
+        ]
+
+    def printed(where, done):
+        return done.stdout
+
+    of_runs = [
+        each for each in files("mine/runs/*/*") + files("mine/runs/*/tb/*") if not each.endswith(".lock")
+    ]
+    report = ["report", "--out", "out"]
+    return {
+        "run": Subject(made, of_runs + ["mine/comparison.json"], [*report, "mine"], results),
+        "bundle": Subject(made, ["b.tar.zst"], [*report, "b.tar.zst"], results),
+        "dataset": Subject(made, files("set/*"), ["data", "audit", "set"], printed),
+        "checkpoint": Subject(
+            made,
+            [each for each in files("mine/runs/*nope*/checkpoints/*/*") if not each.endswith("COMPLETE")],
+            ["ckpt", "verify", next(made.glob("mine/runs/*nope*")).relative_to(made)],
+            printed,
+        ),
+    }
+
+
+def every_mutation(folder, count, seed):
+    """(subject, file, damage, what went wrong or None, exit code), in turn over the subjects."""
+    draw, made = random.Random(seed), subjects(folder)
+    for i in range(count):
+        name = list(made)[i % len(made)]
+        yield name, *made[name].try_one(draw, folder / "damaged")
+
+
+def main(count):
+    codes, wrong = {}, 0
+    with tempfile.TemporaryDirectory() as folder:
+        for name, file, how, problem, code in every_mutation(pathlib.Path(folder), count, seed=1):
+            codes[name, code] = codes.get((name, code), 0) + 1
+            if problem:
+                wrong += 1
+                print(f"{name}: {file}, {how}: {problem}", flush=True)
+    for (name, code), times in sorted(codes.items()):
+        print(f"{name}: exit code {code} {times} times")
+    print(f"{count} mutations, {wrong} wrong")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 1000))

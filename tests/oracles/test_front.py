@@ -1,0 +1,137 @@
+"""The front of the program: what needs no torch works without it, and what is typed wrong is named right."""
+
+import json
+import re
+import shutil
+import subprocess
+
+import jsonschema
+import pytest
+import yaml
+from commands import QUICK, run
+from programs import DAROPE, ROOT
+
+COMPUTE = {"compare", "train", "eval", "generate", "inspect", "bench", "doctor"}
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory):
+    """The program without the one that computes, and so without torch."""
+    folder = tmp_path_factory.mktemp("alone")
+    shutil.copy(DAROPE, folder / "darope")
+
+    def call(*words):
+        return subprocess.run(
+            [folder / "darope", *map(str, words)], capture_output=True, text=True, timeout=60, cwd=folder
+        )
+
+    return call
+
+
+def verbs():
+    return re.findall(r"^  ([\w-]+)", run("--help", cwd=ROOT).stdout.partition("Subcommands:")[2], re.M)
+
+
+def test_what_computes_nothing_needs_no_torch(alone, tmp_path):
+    assert alone("--version").returncode == 0 and COMPUTE < set(verbs())
+    for verb in verbs():
+        helped = alone(verb, "--help")
+        assert helped.returncode == 0 and f"darope {verb} [OPTIONS]" in helped.stdout
+    (tmp_path / "texts").mkdir()
+    for i in range(30):
+        (tmp_path / "texts" / f"{i}.txt").write_text(f"document {i}\n" * 30)
+    prepare = ["data", "prepare", "text", tmp_path / "texts", "--out", tmp_path / "prepared"]
+    light = [["encodings"], ["encodings", "--json"], ["bands"], ["tasks"], ["settings"], ["man"], prepare]
+    light += [["data", "audit", tmp_path / "prepared"], ["completion", "bash"]]
+    for words in light:
+        done = alone(*words)
+        assert done.returncode == 0, (words, done.stderr)
+    computing = alone("train", QUICK)
+    assert computing.returncode == 1 and "needs darope-compute" in computing.stderr
+    assert "libtorch" not in subprocess.run(["ldd", DAROPE], capture_output=True, text=True).stdout
+
+
+MEANT = {
+    "compare --data own.txt --seed 3": ["'--seed' of compare", "--seeds 3", "the setting seed=3"],
+    "compare --data own.txt --steps 100": ["'--steps' of compare", "the setting steps=100"],
+    "compare --data own.txt --device cuda": ["'--device'", "the setting device=cuda"],
+    "compare --data own.txt --encoding rope": ["'--encoding'", "--encodings rope"],
+    "compare --data own.txt --reference rope": ["'--reference'", "it is one of 'report'"],
+    f"compare {QUICK} --steps": ["'--steps'", "the setting steps=VALUE"],
+    f"train {QUICK} --dim=8": ["'--dim' of train", "the setting model.dim=8"],
+    f"train {QUICK} --lr 1": ["'--lr' of train", "the setting optim.lr=1"],
+    "report runs --refernce rope": ["'--refernce' of report", "--reference rope"],
+    "data prepare midi x --sed 1": ["'--sed' of prepare", "--seed 1"],
+    "data prepar midi x": ["unknown verb 'prepar'", "did you mean 'prepare'"],
+    "--versoin": ["'--versoin'", "did you mean '--version'"],
+}
+
+
+@pytest.mark.parametrize("typed", MEANT)
+def test_an_unknown_option_is_named_with_what_was_meant(typed, tmp_path):
+    (tmp_path / "own.txt").write_text("some words\n" * 2000)
+    refused = run(*typed.split(), cwd=tmp_path)
+    assert refused.returncode == 2 and refused.stderr.count("\n") == 1, refused.stderr
+    assert refused.stderr.startswith("darope: unknown ")
+    for word in MEANT[typed]:
+        assert word in refused.stderr
+
+
+def test_settings_by_prefix_and_as_a_schema(tmp_path):
+    lines = run("settings", "optim.", cwd=tmp_path).stdout.splitlines()
+    assert len(lines) == 8 and all(line.startswith("  optim.") for line in lines)
+    assert "steps=1000" in run("settings", "steps", cwd=tmp_path).stdout.replace(" ", "")
+    assert "at least 2" in run("settings", "data.seq_len", cwd=tmp_path).stdout
+    wrong = run("settings", "opitm", cwd=tmp_path)
+    assert wrong.returncode == 2 and "did you mean 'optim" in wrong.stderr
+    schema = json.loads(run("settings", "--schema", cwd=tmp_path).stdout)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    for config in sorted((ROOT / "configs").rglob("*.yaml")):
+        jsonschema.validate(yaml.safe_load(config.read_text()), schema)
+    for wrong in ({"stepz": 3}, {"steps": 0}, {"steps": "many"}, {"optim": {"lrr": 1}}):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(wrong, schema)
+
+
+def test_the_page_of_settings_is_what_the_program_prints(tmp_path):
+    printed = run("settings", "--markdown", cwd=tmp_path).stdout
+    assert printed in (ROOT / "docs" / "settings.md").read_text(), "run docs/settings.py"
+
+
+def test_a_printed_config_explains_itself_and_reads_back(tmp_path):
+    printed = run("compare", QUICK, "--print-config", cwd=tmp_path).stdout
+    assert "# optimizer steps (an integer, 1 to 16777216)\nsteps: 900\n" in printed
+    (tmp_path / "again.yaml").write_text(printed)
+    assert run("compare", "again.yaml", "--print-config", cwd=tmp_path).stdout == printed
+
+
+def bash_completes(line, tmp_path):
+    words = line.split(" ")
+    script = tmp_path / "completion.bash"
+    script.write_text(run("completion", "bash", cwd=tmp_path).stdout)
+    quoted = " ".join(f"'{word}'" for word in words)
+    code = f"source {script}; COMP_WORDS=({quoted}); COMP_CWORD={len(words) - 1}; _darope; "
+    code += 'printf "%s\\n" "${COMPREPLY[@]}"'
+    return subprocess.run(["bash", "-c", code], capture_output=True, text=True, cwd=tmp_path).stdout.split()
+
+
+def test_a_shell_completes_verbs_options_and_settings(tmp_path):
+    assert bash_completes("darope comp", tmp_path) == ["compare", "completion"]
+    assert bash_completes("darope compare --da", tmp_path) == ["--data"]
+    assert bash_completes("darope train x.yaml optim.l", tmp_path) == ["optim.lr=", "optim.lr_min_ratio="]
+    assert bash_completes("darope data pre", tmp_path) == ["prepare"]
+    assert bash_completes("darope data prepare --held", tmp_path) == ["--held-out"]
+    zsh, fish = (run("completion", shell, cwd=tmp_path).stdout for shell in ("zsh", "fish"))
+    assert zsh.startswith("#compdef darope\n")
+    assert "complete -c darope -n '__fish_seen_subcommand_from compare' -l data -r" in fish
+    assert "did you mean 'bash'" in run("completion", "bsh", cwd=tmp_path).stderr
+
+
+def test_the_manual_names_every_verb_and_option(tmp_path):
+    page = run("man", cwd=tmp_path).stdout
+    for verb in verbs():
+        assert f".SS {verb}\n" in page
+        for option in re.findall(
+            r"--[\w-]+", run(verb, "--help", cwd=tmp_path).stdout.partition("Options:")[2]
+        ):
+            assert option.replace("-", "\\-") in page

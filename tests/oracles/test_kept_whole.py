@@ -1,0 +1,264 @@
+"""What a run, a dataset or a bundle holds is what was written, or it is refused with a sentence; and what a
+command has to say reaches somebody, or it fails.
+"""
+
+import json
+import shutil
+import signal
+import subprocess
+
+import pytest
+from commands import TASK, done
+from programs import DAROPE, ROOT
+
+TRAIN = [
+    "threads=1", "data.batch_size=8", "data.test_examples=4", "checkpoint.dump.every=4", "logging.freq=2",
+]  # fmt: skip
+
+
+def darope(*words, cwd, **how):
+    return subprocess.run(
+        [DAROPE, *map(str, words)], cwd=cwd, capture_output=True, text=True, timeout=300, **how
+    )
+
+
+def train(folder, *more, steps=8, **how):
+    config = ROOT / "configs/quick/train.yaml"
+    return darope(
+        "train", config, f"dump_dir={folder}", f"steps={steps}", *TRAIN, *more, cwd=folder.parent, **how
+    )
+
+
+@pytest.fixture(scope="module")
+def comparison(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("comparison")
+    done("compare", *TASK, "--out", "mine", "--bundle", "b.tar.zst", cwd=folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("finished") / "run"
+    assert train(folder).returncode == 0
+    return folder
+
+
+def other_digit(text):
+    at = max(i for i, c in enumerate(text) if c.isdigit())
+    return text[:at] + str((int(text[at]) + 1) % 10) + text[at + 1 :]
+
+
+@pytest.mark.parametrize(
+    "file",
+    ["results.jsonl", "metrics.jsonl", "config.yaml", "manifest.json", "base_config.yaml", "config.json"],
+)
+def test_one_digit_changed_in_any_file_of_a_run_is_noticed(comparison, tmp_path, file):
+    shutil.copytree(comparison / "mine", tmp_path / "mine")
+    changed = sorted((tmp_path / "mine" / "runs").iterdir())[0] / file
+    changed.write_text(other_digit(changed.read_text()))
+    report = darope("report", "mine", "--out", "out", cwd=tmp_path)
+    assert report.returncode == 3 and report.stderr.count("\n") == 1, report.stderr
+    assert f"{changed.parent.name}: {file} is not what the run wrote" in report.stderr
+    if file != "config.yaml":  # there the setting itself is named
+        again = darope("compare", *TASK, "--out", "mine", cwd=tmp_path)
+        assert again.returncode == 3 and file in again.stderr, again.stderr
+
+
+@pytest.mark.parametrize("key", ["dataset", "encoding", "seed", "tokens", "metrics", "commit", "files"])
+def test_any_fact_of_a_run_is_bound(comparison, tmp_path, key):
+    shutil.copytree(comparison / "mine", tmp_path / "mine")
+    file = sorted((tmp_path / "mine" / "runs").iterdir())[0] / "run.json"
+    facts = json.loads(file.read_text())
+    if key == "metrics":
+        facts[key][0]["chance"] = 0.25
+    elif key == "files":
+        facts[key].popitem()
+    else:
+        facts[key] = facts[key] + 1 if isinstance(facts[key], int) else facts[key] + "x"
+    file.write_text(json.dumps(facts))
+    report = darope("report", "mine", "--out", "out", cwd=tmp_path)
+    assert report.returncode == 3 and "run.json is not what was written" in report.stderr, report.stderr
+    del facts["sha256"]
+    file.write_text(json.dumps(facts))
+    assert darope("report", "mine", "--out", "out", cwd=tmp_path).returncode == 3
+
+
+def test_runs_taken_from_a_bundle_and_packed_again_are_still_bound(comparison, tmp_path):
+    shutil.copy(comparison / "b.tar.zst", tmp_path)
+    done("compare", *TASK, "--out", "taken", "--from", "b.tar.zst", "--bundle", "c.tar.zst", cwd=tmp_path)
+    done("report", "c.tar.zst", "--out", "again", cwd=tmp_path)
+    results = next((tmp_path / "taken" / "runs").iterdir()) / "results.jsonl"
+    results.write_text(other_digit(results.read_text()))
+    assert darope("report", "taken", cwd=tmp_path).returncode == 3
+
+
+def test_sound_checkpoints_without_complete_are_gone_on_from(finished, tmp_path):
+    folder = tmp_path / "run"
+    shutil.copytree(finished, folder)
+    for file in folder.glob("checkpoints/*/COMPLETE"):
+        file.unlink()
+    longer = train(folder, "--allow-config-change=steps", steps=12)
+    assert longer.returncode == 0 and "resuming from" in longer.stderr and "0000000008" in longer.stderr
+
+
+def test_a_lengthening_that_took_no_step_leaves_no_history(finished, tmp_path):
+    folder = tmp_path / "run"
+    shutil.copytree(finished, folder)
+    (folder / "history.txt").write_text("at step 8: steps was 8 and is now 12\n")  # as a killed one leaves it
+    again = train(
+        folder, "optim.lr=0.001", "--allow-config-change=optim.lr", "--allow-config-change=steps", steps=12
+    )
+    assert again.returncode == 0, again.stderr
+    history = (folder / "history.txt").read_text()
+    assert history.count("\n") == 1 and history.startswith("at step 8: ")
+    assert "steps was 8 and is now 12" in history and "optim.lr was" in history, history
+
+
+def begun_training(folder, steps):
+    """A training that has said its first line."""
+    settings = [f"dump_dir={folder}", f"steps={steps}", *TRAIN]
+    words = [DAROPE, "train", ROOT / "configs/quick/train.yaml", *settings]
+    child = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    child.stderr.readline()
+    return child
+
+
+@pytest.mark.parametrize("name", ["SIGHUP", "SIGXCPU"])
+def test_a_closed_terminal_saves_and_stops(tmp_path, name):
+    folder = tmp_path / "run"
+    child = begun_training(folder, steps=4000)
+    child.send_signal(getattr(signal, name))
+    said = child.stderr.read()
+    assert child.wait(timeout=60) == 75 and "and saved" in said, said
+
+
+def test_a_broken_pipe_does_not_end_a_training(tmp_path):
+    folder = tmp_path / "run"
+    child = begun_training(folder, steps=40)
+    child.stderr.close()
+    assert child.wait(timeout=120) == 0 and (folder / "run.json").exists()
+
+
+@pytest.mark.parametrize("words", [["encodings"], ["tasks"], ["bands"], ["--help"], ["encodings", "--json"]])
+def test_output_that_finds_no_room_is_an_error(tmp_path, words):
+    with open("/dev/full", "w") as full:
+        failed = subprocess.run(
+            [DAROPE, *words], stdout=full, stderr=subprocess.PIPE, text=True, cwd=tmp_path
+        )
+    assert failed.returncode == 1 and "No space left" in failed.stderr, failed.stderr
+
+
+def test_closed_descriptors_are_not_written_to_as_files(tmp_path):
+    folder = tmp_path / "run"
+    command = [DAROPE, "train", ROOT / "configs/quick/train.yaml", f"dump_dir={folder}", "steps=8", *TRAIN]
+    subprocess.run(["sh", "-c", 'exec "$@" 0<&- 1>&- 2>&-', "sh", *map(str, command)], cwd=tmp_path)
+    for file in folder.glob("*.jsonl"):
+        for line in file.read_text().splitlines():
+            json.loads(line)
+    assert (folder / "run.json").exists()
+
+
+def test_scores_that_cannot_be_kept_are_still_printed(finished, tmp_path):
+    folder = tmp_path / "run"
+    shutil.copytree(finished, folder)
+    (folder / "evals").write_text("in the way")
+    scored = darope("eval", folder, cwd=tmp_path)
+    assert scored.returncode != 0 and "token_accuracy" in scored.stdout, scored
+    assert "evals" in scored.stderr
+
+
+def test_concurrent_reports_leave_whole_results(comparison, tmp_path):
+    shutil.copytree(comparison / "mine", tmp_path / "mine")
+    children = [
+        subprocess.Popen(
+            [DAROPE, "report", "mine"], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        )
+        for _ in range(8)
+    ]
+    codes = []
+    for child in children:
+        said = child.communicate()[1].decode()
+        codes.append(child.returncode)
+        assert child.returncode in (0, 5), said
+    assert 0 in codes and json.loads((tmp_path / "mine" / "results.json").read_text())["runs"]
+
+
+def test_links_that_a_stranger_left_are_not_written_through(finished, tmp_path):
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "thesis.txt").write_text("years of work")
+    (mine / "results.jsonl").write_text("years of results")
+    folder = tmp_path / "run"
+    shutil.copytree(finished, folder)
+    (folder / "evals" / "0000000008").mkdir(parents=True)
+    (folder / "evals" / "0000000008" / "as-trained").symlink_to(mine)
+    scored = darope("eval", folder, cwd=tmp_path)
+    assert scored.returncode == 2 and "is a link" in scored.stderr, scored.stderr
+    (folder / "train.log").unlink()
+    (folder / "train.log").symlink_to(mine / "thesis.txt")
+    longer = train(folder, "--allow-config-change=steps", steps=12)
+    assert longer.returncode == 1 and "is a link" in longer.stderr, longer.stderr
+    assert {file.name: file.read_text() for file in mine.iterdir()} == {
+        "thesis.txt": "years of work", "results.jsonl": "years of results",
+    }  # fmt: skip
+
+
+def test_a_file_that_outgrows_its_limit_is_named(tmp_path):
+    folder = tmp_path / "run"
+    command = [DAROPE, "train", ROOT / "configs/quick/train.yaml", f"dump_dir={folder}", "steps=8", *TRAIN]
+    limited = subprocess.run(
+        ["bash", "-c", 'ulimit -f 8; exec "$@"', "bash", *map(str, command)],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+    )
+    assert limited.returncode == 1 and "cannot write" in limited.stderr and str(folder) in limited.stderr
+
+
+@pytest.mark.parametrize("field", ["kind", "vocabulary", "options", "facts", "sources", "splits"])
+def test_every_field_of_a_manifest_is_bound(tmp_path, field):
+    piece = [[60, 64, 67, 72]] * 40
+    (tmp_path / "a.json").write_text(json.dumps({split: [piece] * 3 for split in ("train", "valid", "test")}))
+    done("data", "prepare", "jsb", "a.json", "--out", "set", cwd=tmp_path)
+    file = tmp_path / "set" / "manifest.json"
+    manifest = json.loads(file.read_text())
+    if field == "splits":
+        manifest["splits"]["test"]["longest"] += 1
+    elif isinstance(manifest[field], (dict, list)):
+        manifest[field] = {} if isinstance(manifest[field], dict) and manifest[field] else manifest[field]
+        if field == "sources":
+            manifest[field][0]["bytes"] += 1
+        else:
+            manifest[field]["more"] = 1
+    else:
+        manifest[field] = manifest[field] + (1 if field == "vocabulary" else "x")
+    file.write_text(json.dumps(manifest))
+    audit = darope("data", "audit", "set", cwd=tmp_path)
+    assert audit.returncode == 3 and "manifest.json is not what was written" in audit.stderr, audit.stderr
+
+
+def test_a_name_that_begins_with_a_dot_is_compared_like_others(tmp_path):
+    (tmp_path / ".notes.txt").write_bytes(bytes(97 + i * i % 23 for i in range(20000)))
+    done("compare", "--data", ".notes.txt", "--out", "mine", "--encodings", "nope,rope", "--seeds", "1",
+         "steps=3", "threads=1", cwd=tmp_path)  # fmt: skip
+    assert len(json.loads((tmp_path / "mine" / "results.json").read_text())["runs"]) == 2
+
+
+def test_a_thousand_runs_of_a_stranger_are_reported_on(tmp_path):
+    runs = tmp_path / "c" / "runs"
+    for i in range(1000):
+        folder = runs / f"r{i}"
+        folder.mkdir(parents=True)
+        facts = {"schema": 1, "dataset": f"d{i}", "encoding": f"e{i}", "seed": i, "status": "diverged",
+                 "tokens": 1, "shared_init": "", "data_order": "", "config_without_encoding": ""}  # fmt: skip
+        (folder / "run.json").write_text(json.dumps(facts))
+        (folder / "config.yaml").write_text("")
+    report = darope("report", "c", cwd=tmp_path)
+    assert report.returncode == 0, report.stderr
+
+
+def test_a_config_of_very_many_keys_is_refused_soon(tmp_path):
+    file = tmp_path / "a.yaml"
+    file.write_text("".join(f"k{i}: 1\n" for i in range(90_000)))
+    refused = darope("train", file, cwd=tmp_path)
+    assert refused.returncode == 2 and "unknown setting" in refused.stderr, refused.stderr[:500]

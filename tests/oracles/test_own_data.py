@@ -1,0 +1,250 @@
+"""Data of one's own: what is scored, what counts as a text, what is said before a ranking is read."""
+
+import collections
+import fcntl
+import json
+import math
+import os
+import pty
+import struct
+import subprocess
+import termios
+
+import numpy
+import pytest
+from commands import QUICK, TASK, done, refused, run, text_file
+from programs import DAROPE
+
+MODEL = ["steps=4", "model.dim=16", "model.n_layers=1", "model.n_heads=2", "data.seq_len=16"]
+
+
+def scores(folder):
+    """Of one run: its losses by length, then by example."""
+    out = collections.defaultdict(dict)
+    for line in (folder / "results.jsonl").read_text().splitlines():
+        row = json.loads(line)
+        out[row["x"]][row["example"]] = row
+    return out
+
+
+def test_the_same_tokens_are_scored_at_every_length(tmp_path):
+    """With a window of one token there is no context to speak of: every length then gives the same losses if
+    the tokens are the same, and only then."""
+    text_file(tmp_path)
+    done(
+        "compare", "--data", "own.txt", "--encodings", "nope-window:window=1", "--seeds", "1", *MODEL,
+        "data.test_examples=20", cwd=tmp_path,
+    )  # fmt: skip
+    by_length = scores(tmp_path / "runs" / "own" / "runs" / "own-nope-window_window_1-s0")
+    assert sorted(by_length) == [1, 2, 8] and all(len(each) == 20 for each in by_length.values())
+    for example, row in by_length[1].items():
+        for x in (2, 8):
+            other = by_length[x][example]
+            assert other["tokens"] == row["tokens"] == 16 and other["cluster"] == row["cluster"]
+            assert other["value"] == pytest.approx(row["value"], rel=1e-4)
+
+
+def test_the_test_is_spread_over_all_that_is_held_out(tmp_path):
+    """The held-out tenth is a's, then b's: a model that saw both is far apart on them."""
+    (tmp_path / "own.txt").write_text("ab" * 9000 + "a" * 1000 + "b" * 1000)
+    words = ["compare", "--data", "own.txt", "--encodings", "nope", "--seeds", "1", *MODEL]
+    done(*words, "data.test_examples=16", cwd=tmp_path)
+    values = [row["value"] for row in scores(tmp_path / "runs" / "own" / "runs" / "own-nope-s0")[1].values()]
+    assert max(values) - min(values) > 0.01  # the first sixteen windows alone would all be the same a's
+
+
+def test_a_file_of_its_own_for_the_test(tmp_path):
+    text_file(tmp_path), text_file(tmp_path, "other.txt")
+    words = ["compare", "--data", "own.txt", "--encodings", "nope", "--seeds", "1", *MODEL]
+    done(*words, "--test", "other.txt", "--out", "apart", cwd=tmp_path)
+    done(*words, "--out", "end", cwd=tmp_path)
+    hashes = [
+        json.loads((tmp_path / out / "runs" / "own-nope-s0" / "run.json").read_text())["data_order"]
+        for out in ("apart", "end")
+    ]
+    assert hashes[0] != hashes[1]
+    (tmp_path / "tiny.txt").write_text("x" * 60)
+    assert "tiny.txt has 60 tokens: too few" in refused(*words, "--test", "tiny.txt", cwd=tmp_path)
+    numpy.save(tmp_path / "ids.npy", numpy.arange(5000, dtype="uint16") % 50)
+    assert "one holds ids, the other text" in refused(*words, "--test", "ids.npy", cwd=tmp_path)
+
+
+def test_a_folder_of_texts_and_any_text(tmp_path):
+    folder = tmp_path / "notes"
+    (folder / "deep").mkdir(parents=True), (folder / ".git").mkdir()
+    for i in range(8):
+        name = ["a.md", "b.py", "c.rst", "deep/d.tex", "e.txt", "f.csv", "g.jsonl", "h"][i]
+        text = f"document {i} says {i * 7 % 13}.\n" * 60
+        (folder / name).write_text(json.dumps({"text": text}) + "\n" if name.endswith("jsonl") else text)
+    (folder / "picture.png").write_bytes(b"\x89PNG\0\0" * 400)
+    (folder / ".git" / "config").write_text("not one of them" * 100)
+    done("compare", "--data", "notes", "--encodings", "nope", "--seeds", "1", *MODEL, cwd=tmp_path)
+    assert "path: notes\n" in (tmp_path / "runs/notes/runs/notes-nope-s0/config.yaml").read_text()
+    for name in ("own.md", "own.py", "own.txt"):
+        text_file(tmp_path, name)
+        done("compare", "--data", name, "--encodings", "nope", "--seeds", "1", *MODEL, cwd=tmp_path)
+    made = sorted(path.name for path in (tmp_path / "runs").iterdir())
+    assert made == ["notes", "own", "own.md", "own.py"]  # the same stem is not the same data
+    (tmp_path / "empty").mkdir()
+    assert "empty is a folder without texts" in refused("compare", "--data", "empty", cwd=tmp_path)
+    for given in ("own.md", "notes"):
+        assert f"darope compare --data {given}" in refused("compare", given, cwd=tmp_path)
+
+
+def test_a_change_in_a_folder_of_texts_is_seen(tmp_path):
+    (tmp_path / "notes").mkdir()
+    for i in range(40):
+        (tmp_path / "notes" / f"{i:02}.md").write_text(f"document {i} says {i * 7 % 13}.\n" * 60)
+    words = ["compare", "--data", "notes", "--seeds", "1", *MODEL]
+    done(*words, "--encodings", "nope", cwd=tmp_path)
+    text = (tmp_path / "notes" / "17.md").read_text()
+    (tmp_path / "notes" / "17.md").write_text(text[:100] + "X" + text[101:])
+    assert "the data are not what they were" in refused(*words, "--encodings", "nope,rope", cwd=tmp_path)
+
+
+def test_a_prepared_dataset_as_data(tmp_path):
+    (tmp_path / "texts").mkdir()
+    for i in range(60):
+        (tmp_path / "texts" / f"{i}.txt").write_text(f"document {i} says {i * 7 % 13}.\n" * 60)
+    done("data", "prepare", "text", "texts", "--out", "prepared", cwd=tmp_path)
+    done("compare", "--data", "prepared", "--encodings", "nope", "--seeds", "1", *MODEL, cwd=tmp_path)
+    config = (tmp_path / "runs/prepared/runs/prepared-nope-s0/config.yaml").read_text()
+    assert "root_dir: prepared\n" in config
+    assert "root_dir: prepared" in done(
+        "compare", QUICK, "--data", "prepared", "--print-config", cwd=tmp_path
+    )
+
+
+def counted(text, train_end, places, length):
+    """Unigram and Witten-Bell bigram losses of some places, by counting everything before train_end."""
+    one, two, after = collections.Counter(), collections.Counter(), collections.defaultdict(set)
+    for before, token in zip(text[:train_end], text[1:train_end]):
+        one[token] += 1
+        two[before, token] += 1
+        after[before].add(token)
+    total, left = sum(one.values()), collections.Counter()
+    for (before, _), count in two.items():
+        left[before] += count
+
+    def unigram(token):
+        return (one[token] + 0.5) / (total + 0.5 * 257)
+
+    def bigram(before, token):
+        kinds = len(after[before])
+        return (two[before, token] + kinds * unigram(token)) / (left[before] + kinds)
+
+    pairs = [(text[i], text[i + 1]) for place in places for i in range(place, place + length)]
+    return [
+        -sum(math.log(p) for p in each) / len(pairs)
+        for each in ([unigram(t) for _, t in pairs], [bigram(b, t) for b, t in pairs])
+    ]
+
+
+def test_losses_of_counting_stand_beside_those_of_models(tmp_path):
+    text_file(tmp_path)
+    text = (tmp_path / "own.txt").read_bytes()
+    words = ["compare", "--data", "own.txt", "--encodings", "nope,rope", "--seeds", "1", *MODEL]
+    printed = done(*words, cwd=tmp_path)
+    facts = json.loads((tmp_path / "runs/own/runs/own-nope-s0/run.json").read_text())
+    held_out = math.ceil(len(text) / 10)
+    first, room = len(text) - held_out + 7 * 16, (held_out - 1) // 16 - 7
+    places = [first + i * room // min(room, 128) * 16 for i in range(min(room, 128))]
+    unigram, bigram = counted(text, len(text) - held_out, places, 16)
+    told = facts["metrics"][0]["baselines"]
+    assert told["unigram"]["1"] == pytest.approx(unigram, abs=0.02)  # it counts windows from random places
+    assert told["bigram"]["1"] == pytest.approx(bigram, abs=0.02)
+    assert told["bigram"]["1"] == told["bigram"]["8"]  # the same tokens
+    assert f"counting alone, on own: unigram {told['unigram']['1']:.4f}, bigram" in printed
+    assert "Counting alone gets: unigram" in (tmp_path / "runs/own/report.html").read_text()
+
+
+def test_a_loss_that_still_falls_is_said(tmp_path):
+    text_file(tmp_path)
+    words = [
+        "compare",
+        "--data",
+        "own.txt",
+        "--encodings",
+        "rope",
+        "--seeds",
+        "1",
+        *MODEL[1:],
+        "logging.freq=1",
+    ]
+    early = done(*words, "steps=60", "optim.lr=3e-4", "--out", "early", cwd=tmp_path)
+    assert "still falling over the last fifth of the steps (rope by " in early
+    assert "still falling" in (tmp_path / "early" / "report.html").read_text()
+    (tmp_path / "own.txt").write_text("ab" * 9000)  # learned at once, and then flat
+    late = done(*words, "steps=400", "optim.lr=0.02", "--out", "late", cwd=tmp_path)
+    assert "still falling" not in late
+
+
+def test_yarn_beside_the_rope_it_stretches(tmp_path):
+    text_file(tmp_path)
+    words = ["compare", "--data", "own.txt", "--seeds", "2", *MODEL, "model.base=50"]
+    done(*words, "--encodings", "yarn:factor=8,rope,nope", cwd=tmp_path)
+    runs = tmp_path / "runs" / "own" / "runs"
+    results = json.loads((tmp_path / "runs" / "own" / "results.json").read_text())
+    assert sorted(results["encodings"]) == ["nope", "rope", "yarn:factor=8"]
+    for seed in (0, 1):
+        assert not (runs / f"own-yarn_factor_8-s{seed}" / "checkpoints").exists()  # trained once
+        done("eval", runs / f"own-rope-s{seed}", "--encoding", "yarn:factor=8", cwd=tmp_path)
+        (again,) = (runs / f"own-rope-s{seed}" / "evals").glob("*/yarn*/results.jsonl")
+        assert again.read_text() == (runs / f"own-yarn_factor_8-s{seed}" / "results.jsonl").read_text()
+        assert again.read_text() != (runs / f"own-rope-s{seed}" / "results.jsonl").read_text()
+    written = (runs / "own-yarn_factor_8-s0" / "run.json").stat().st_mtime_ns
+    done(*words, "--encodings", "rope,yarn:factor=8,hope", cwd=tmp_path)  # goes on; nothing is done twice
+    assert (runs / "own-yarn_factor_8-s0" / "run.json").stat().st_mtime_ns == written
+    assert "compare rope beside it" in refused(*words, "--encodings", "yarn,nope", "--out", "x", cwd=tmp_path)
+    assert "different bases" in refused(
+        *words, "--encodings", "rope:base=99,yarn", "--out", "x", cwd=tmp_path
+    )
+    assert "without --settle" in refused(
+        *[word for word in words if word not in ("--seeds", "2")],
+        "--encodings", "rope,yarn", "--settle", "--out", "x", cwd=tmp_path,
+    )  # fmt: skip
+
+
+def test_what_no_run_can_have_is_found_before_the_first(tmp_path):
+    for device, words in {
+        "cuda": "device is cuda, but torch finds no GPU here",
+        "cuda:1": "device is cuda:1, but",
+        "cud": "unknown device 'cud'; did you mean 'cuda'",
+        "cuda:x": "unknown device 'cuda:x'",
+    }.items():
+        assert words in refused("compare", *TASK, f"device={device}", "--out", "mine", cwd=tmp_path)
+        assert words in refused(
+            "train", QUICK.replace("quickstart", "train"), f"device={device}", cwd=tmp_path
+        )
+    failed = run("compare", *TASK, "--out", "/proc/nowhere", cwd=tmp_path)
+    assert failed.returncode in (1, 2) and "/proc/nowhere" in failed.stderr and failed.stderr.count("\n") == 1
+
+
+def test_a_run_that_fails_says_why_in_the_terminal(tmp_path):
+    (tmp_path / "mine" / "runs").mkdir(parents=True)
+    (tmp_path / "mine" / "runs" / "parity-darope-s0").write_text("in the way")
+    failed = run("compare", *TASK, "--out", "mine", cwd=tmp_path)
+    assert failed.returncode == 1 and "The last lines of mine/jobs/parity-darope-s0.log" in failed.stderr
+    assert "  darope: mine/runs/parity-darope-s0 is a file" in failed.stderr
+
+
+@pytest.mark.parametrize("columns", [20, 40, 200])
+def test_the_progress_line_fits(tmp_path, columns):
+    """On a terminal of so many columns no line is longer, so that none wraps."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    job = subprocess.Popen(
+        [DAROPE, "compare", *TASK, "--out", "mine"], stderr=theirs, stdout=subprocess.DEVNULL, cwd=tmp_path
+    )
+    os.close(theirs)
+    shown = b""
+    try:
+        while part := os.read(ours, 65536):
+            shown += part
+    except OSError:  # the other end is closed
+        pass
+    assert job.wait() == 0
+    lines = [each for each in shown.decode().split("\r\033[K") if each.startswith("comparing")]
+    assert lines and all(len(each.split("\r\n")[0]) < columns for each in lines)
+    assert columns < 40 or any("steps" in each for each in lines)
+    assert "parity-nope-s0: 4 steps in 0:0" in shown.decode()
