@@ -9,6 +9,8 @@ import json
 from os import PathLike
 from pathlib import Path
 
+from . import folders
+
 __all__ = ["Comparison", "Run", "load"]
 
 
@@ -29,18 +31,18 @@ class Run:
 
     def __init__(self, folder: str | PathLike):
         self.folder = Path(folder)
-        facts = self.folder / "run.json"
+        facts = self.folder / folders.FACTS
         self.finished = facts.exists()
         self.facts: dict = json.loads(facts.read_text()) if self.finished else {}
 
     def scores(self):
         """One row per score, as results.jsonl has them, beside dataset, encoding and seed."""
         names = {key: self.facts.get(key) for key in ("dataset", "encoding", "seed")}
-        return _table([{**names, **row} for row in _lines(self.folder / "results.jsonl")])
+        return _table([{**names, **row} for row in _lines(self.folder / folders.SCORES)])
 
     def metrics(self):
         """One row per logged step: the training loss is `loss/out`."""
-        return _table(_lines(self.folder / "metrics.jsonl"))
+        return _table(_lines(self.folder / folders.METRICS))
 
     def __repr__(self) -> str:
         return f"Run({str(self.folder)!r})"
@@ -51,8 +53,8 @@ class Comparison:
 
     def __init__(self, folder: str | PathLike):
         self.folder = Path(folder)
-        self.runs = [Run(each) for each in sorted((self.folder / "runs").iterdir()) if _is_run(each)]
-        results = self.folder / "results.json"
+        self.runs = [Run(each) for each in sorted((self.folder / folders.RUNS).iterdir()) if _is_run(each)]
+        results = self.folder / folders.RESULTS
         self.results: dict = json.loads(results.read_text()) if results.exists() else {}
 
     def scores(self):
@@ -63,7 +65,7 @@ class Comparison:
                 {**{key: run.facts[key] for key in names}, **row}
                 for run in self.runs
                 if run.finished
-                for row in _lines(run.folder / "results.jsonl")
+                for row in _lines(run.folder / folders.SCORES)
             ]
         )
 
@@ -72,16 +74,17 @@ class Comparison:
 
 
 def _is_run(folder: Path) -> bool:
-    return not folder.name.startswith(".") and (folder / "config.yaml").exists()
+    return not folder.name.startswith(".") and (folder / folders.SETTINGS).exists()
 
 
 def load(folder: str | PathLike) -> Run | Comparison:
     """The run or the comparison of a folder."""
     path = Path(folder)
-    if (path / "runs").is_dir():
+    if (path / folders.RUNS).is_dir():
         return Comparison(path)
     if _is_run(path):
         return Run(path)
     raise ValueError(
-        f"{folder} is neither a run's folder nor a comparison's: neither config.yaml nor runs/ is there"
+        f"{folder} is neither a run's folder nor a comparison's: "
+        f"neither {folders.SETTINGS} nor {folders.RUNS}/ is there"
     )

@@ -65,6 +65,8 @@ struct Dataset {
   std::shared_ptr<const TestSet> documents = nullptr;  // each far longer than a training window
   std::shared_ptr<const struct Prompts> prompts = nullptr;
   std::string asked = {}, asked_hash = {};  // the name of their source, and a hash of what was made of it
+  std::string extent = {};                  // how much of it, where that can differ: " to 16384"
+  int64_t train_length = 0;                 // of the model that is asked
 };
 
 }  // namespace darope

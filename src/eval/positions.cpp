@@ -10,7 +10,7 @@ namespace darope {
 namespace {
 
 const Axis kPosition{"position", "", "tokens before the one that is told; a stretch by its first"};
-const Axis kBand{"band", "x", "positions from this multiple of the training length to twice it"};
+const Axis kBand{"band", "x", "positions from this multiple of the training length to twice it", true};
 
 constexpr int64_t kSmoothed = 128;       // positions under the paper's moving average
 constexpr int64_t kMostStretches = 128;  // of a document, for the curve of each
@@ -38,8 +38,11 @@ class Positions {
                                              .of_its_own = true};
   static bool fits(const Dataset& data) { return data.documents != nullptr; }
 
-  static std::vector<Metric> metrics(const Dataset&) {
+  static std::vector<Metric> metrics(const Dataset& data) {
     const std::string nats(kNats);
+    Axis position = kPosition;
+    position.mark = double(data.train_length);
+    position.mark_meaning = "training length";
     return {{.name = "nll",
              .axis = kBand,
              .title = "loss",
@@ -47,13 +50,13 @@ class Positions {
              .meaning = "mean negative log-likelihood of a document's tokens in a band of positions",
              .higher_better = false},
             {.name = "nll",
-             .axis = kPosition,
+             .axis = position,
              .title = "loss by position",
              .unit = nats,
              .meaning = "mean negative log-likelihood of a document's tokens in a stretch of positions",
              .higher_better = false},
             {.name = "perplexity",
-             .axis = kPosition,
+             .axis = position,
              .title = "perplexity by position",
              .unit = "",
              .meaning = "exp of the mean loss over documents at a position, averaged over 128 positions",
@@ -97,11 +100,10 @@ class Positions {
   };
   static std::vector<Band> bands_of(int64_t train_length, int64_t length) {
     std::vector<Band> bands;
-    for (double multiple = 0.5;; multiple *= 2) {
-      const int64_t first = int64_t(multiple * double(train_length));
-      if (first >= length) return bands;
-      bands.push_back({multiple, first, std::min(2 * first, length)});
-    }
+    const auto from = [&](double multiple) { return int64_t(multiple * double(train_length)); };
+    for (double multiple = 0.5; from(multiple) < length; multiple *= 2)
+      bands.push_back({multiple, from(multiple), std::min(from(2 * multiple), length)});
+    return bands;
   }
 };
 

@@ -125,7 +125,8 @@ std::vector<Metric> probe_metrics(const Axis& axis, const std::vector<PromptSet>
            .axis = kLayer,
            .title = "attention to the right value",
            .unit = "log ratio",
-           .meaning = "log of the share of attention at the right value over the mean share at the others"}};
+           .meaning = "log of the share of attention at the right value over the mean share at the others",
+           .by_example = true}};
 }
 
 void score_probe(const Decoder& model, const Axis& axis, const std::vector<PromptSet>& sets,

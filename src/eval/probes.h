@@ -31,8 +31,8 @@ std::vector<Metric> probe_metrics(const Axis& axis, const std::vector<PromptSet>
 void score_probe(const Decoder& model, const Axis& axis, const std::vector<PromptSet>& sets,
                  const Emit& emit);
 
-inline const Axis kDistance{"distance", " tokens", "tokens between the two bindings"};
-inline const Axis kBindingsAxis{"bindings", " bindings", "key-value pairs in the prompt"};
+inline const Axis kDistance{"distance", " tokens", "tokens between the two bindings", true};
+inline const Axis kBindingsAxis{"bindings", " bindings", "key-value pairs in the prompt", true};
 inline const Axis kLayer{"layer", "", "blocks before it"};
 
 }  // namespace darope

@@ -14,6 +14,7 @@
 #include "ops/head.h"
 #include "runs/finished_run.h"
 #include "runs/lines.h"
+#include "runs/lock.h"
 #include "train/device.h"
 
 namespace darope {
@@ -54,6 +55,8 @@ void open_positions(const Asked& asked, const SavedRun& run, Dataset& data) {
   data.documents = long_documents(documents, asked.positions, kDocuments);
   data.asked = documents.name();
   data.asked_hash = hash_of(*data.documents);
+  data.extent = fmt::format(" to {}", asked.positions);
+  data.train_length = trained;
 }
 
 bool has_coordinates(const SavedRun& run) {
@@ -98,7 +101,7 @@ std::vector<std::string> open_asked(const Asked& asked, const SavedRun& run, con
 Found found_by(const Evaluation& evaluation, const Dataset& data, std::string lines) {
   const std::string name(evaluation.traits.name);
   const std::string& asked = data.asked.empty() ? data.name : data.asked;
-  return {fmt::format("{}: {}", asked, name), name, data.asked_hash, evaluation.metrics(data),
+  return {fmt::format("{}: {}{}", asked, name, data.extent), name, data.asked_hash, evaluation.metrics(data),
           std::move(lines)};
 }
 
@@ -116,10 +119,10 @@ Found read_found(const std::filesystem::path& file) {
   return found;
 }
 
-RunFolder write_asked(const SavedRun& run, const RunFolder& folder, const Found& found,
-                      const std::string& variant, bool changed) {
-  const RunFolder out = folder.evaluation(run.checkpoint.filename().string(), variant);
+RunFolder keep(const SavedRun& run, const RunFolder& folder, const Found& found, const std::string& variant) {
+  RunFolder out = folder.evaluation(run.checkpoint.filename().string(), variant);
   make_directories_in(folder.path(), out.path());
+  const Lock lock(out.lock(), "keeping the scores of " + out.path().string());
   remove_file(out.facts());  // until the scores are those it speaks of
   write_file(out.scores(), found.lines);
   write_file(out.manifest(), nlohmann::ordered_json{{"schema", kRunSchema},
@@ -129,6 +132,12 @@ RunFolder write_asked(const SavedRun& run, const RunFolder& folder, const Found&
                                                     {"metrics", to_json(found.metrics)}}
                                      .dump(1) +
                                  "\n");
+  return out;
+}
+
+RunFolder keep_apart(const SavedRun& run, const RunFolder& folder, const Found& found,
+                     const std::string& variant, bool changed) {
+  const RunFolder out = keep(run, folder, found, variant);
   if (!folder.is_finished() || changed) return out;
   RunFacts facts =
       parse_facts(parse_json(read_file(folder.facts()), folder.facts().string()), folder.facts().string());
@@ -137,7 +146,7 @@ RunFolder write_asked(const SavedRun& run, const RunFolder& folder, const Found&
   facts.family = found.evaluation;
   facts.encoding = run.config.model.encoding;
   facts.evaluation = found.evaluation;
-  facts.data_order = found.hash;
+  if (!found.hash.empty()) facts.data_order = found.hash;
   facts.metrics = found.metrics;
   write_file(out.config(), read_file(folder.config()));
   write_finished(out, facts);

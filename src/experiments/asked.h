@@ -16,10 +16,10 @@ struct Asked {
 std::vector<std::string> open_asked(const Asked& asked, const SavedRun& run, const RunFolder& folder,
                                     Dataset& data);
 
-// Scores of one evaluation of its own.
+// Scores of evaluations, and what they are about.
 struct Found {
   std::string dataset, evaluation;
-  std::string hash;  // of what was asked: scores are compared where it is the same
+  std::string hash;  // of what was asked: scores are compared where it is the same; "" the run's own data
   std::vector<Metric> metrics;
   std::string lines;
 };
@@ -27,9 +27,11 @@ Found found_by(const Evaluation& evaluation, const Dataset& data, std::string li
 // What another program found, in a file as docs/benchmarks.md describes it.
 Found read_found(const std::filesystem::path& file);
 
-// A folder that stands beside those of other models in a report where the run is finished and the weights
-// are its last ones. `changed`: these are not the run's own settings.
-RunFolder write_asked(const SavedRun& run, const RunFolder& folder, const Found& found,
-                      const std::string& variant, bool changed);
+// Writes the scores of a checkpoint into a folder of the run's. Whoever else writes there is refused.
+RunFolder keep(const SavedRun& run, const RunFolder& folder, const Found& found, const std::string& variant);
+// The same for an evaluation of its own, which stands beside those of other models in a report where the run
+// is finished and the weights are its last ones. `changed`: these are not the run's own settings.
+RunFolder keep_apart(const SavedRun& run, const RunFolder& folder, const Found& found,
+                     const std::string& variant, bool changed);
 
 }  // namespace darope

@@ -17,8 +17,8 @@ namespace fs = std::filesystem;
 using Row = std::vector<std::string>;
 
 // A file's name of names that may hold anything.
-std::string file_name(std::string name, double x) {
-  if (x != 0) name += fmt::format("-{}", length_name(x));
+std::string file_name(std::string name, const Axis& axis, double x) {
+  if (x != 0) name += fmt::format("-{}", place_name(axis, x));
   for (char& c : name)
     if (!std::isalnum(static_cast<unsigned char>(c)) && c != '-' && c != '_' && c != '.') c = '_';
   return name;
@@ -83,9 +83,10 @@ const Row kPairColumns = {"of",         "at",  "first", "second", "verdict",
                           "difference", "low", "high",  "seeds",  "hangs on"};
 
 Row pair_row(const std::string& of, double x, const stats::Judged& judged, const stats::PairVerdict& pair,
-             bool share, const std::vector<std::string>& hangs_on) {
+             const Metric& metric, const std::vector<std::string>& hangs_on) {
+  const bool share = metric.is_share();
   return {of,
-          length_name(x),
+          place_name(metric.axis, x),
           judged.encodings[pair.first],
           judged.encodings[pair.second],
           std::string(stats::name_of(pair.verdict)),
@@ -101,7 +102,7 @@ Row pair_row(const std::string& of, double x, const stats::Judged& judged, const
 void write_figures(const fs::path& folder, const Summary& summary) {
   make_directories(folder);
   const auto write = [&](const std::string& name, double x, const Picture& picture) {
-    write_file(folder / (file_name(name, x) + ".svg"), picture_file(picture));
+    write_file(folder / (file_name(name, picture.metric.axis, x) + ".svg"), picture_file(picture));
   };
   for (const Overall& o : summary.overall)
     if (o.suite)
@@ -119,18 +120,18 @@ void write_tables(const fs::path& folder, const Summary& summary) {
   for (const Overall& o : summary.overall) {
     if (!o.suite) continue;
     for (const stats::PairVerdict& pair : o.suite->these_tasks.pairs)
-      pairs.push_back(pair_row("all datasets", o.x, o.suite->these_tasks, pair, o.metric.is_share(),
+      pairs.push_back(pair_row("all datasets", o.x, o.suite->these_tasks, pair, o.metric,
                                o.suite->hangs_on(pair.first, pair.second)));
   }
   for (const Dataset& d : summary.datasets)
     for (const AtLength& at : d.lengths) {
       for (const Cell& cell : at.cells)
-        scores.push_back({d.name, length_name(at.x), cell.encoding, std::to_string(cell.seeds.size()),
-                          score_text(cell.mean, d.metric.is_share()),
+        scores.push_back({d.name, place_name(d.metric.axis, at.x), cell.encoding,
+                          std::to_string(cell.seeds.size()), score_text(cell.mean, d.metric.is_share()),
                           score_text(cell.seed_sd, d.metric.is_share())});
       if (!at.judged || !at.learned) continue;
       for (const stats::PairVerdict& pair : at.judged->pairs)
-        pairs.push_back(pair_row(d.name, at.x, *at.judged, pair, d.metric.is_share(), {}));
+        pairs.push_back(pair_row(d.name, at.x, *at.judged, pair, d.metric, {}));
     }
   write_table(folder, "pairs", pairs);
   write_table(folder, "scores", scores);

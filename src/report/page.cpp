@@ -32,10 +32,10 @@ constexpr Section kSections[] = {
 std::string toolbar(const Summary& summary) {
   std::string html = "<nav class='bar' aria-label='what is shown'>";
   if (summary.lengths.size() > 1) {
-    html += "<div class='group lengths' role='group' aria-label='test length'>";
+    html += "<div class='group lengths' role='group' aria-label='length or place of the test'>";
     for (size_t i = 0; i < summary.lengths.size(); ++i)
       html += fmt::format("<button type='button' data-length='{}' aria-pressed='{}'>{}</button>", i, i == 0,
-                          length_name(summary.lengths[i]));
+                          escape(place_name(summary.axis(), summary.lengths[i])));
     html += "</div>";
   }
   html += "<div class='group encodings' role='group' aria-label='encodings'>";

@@ -95,8 +95,8 @@ std::string terminal_power(const std::vector<Power>& rows) {
     const bool share = row.metric.is_share();
     text +=
         fmt::format("{} {}, {} seed{}: {} to {} {}\n", row.of.empty() ? "all datasets" : printable(row.of),
-                    at_length(row.x), row.seeds, row.seeds == 1 ? "" : "s", size_text(row.least_seen, share),
-                    size_text(row.most_seen, share), unit_text(row.metric));
+                    printable(at_place(row.metric.axis, row.x)), row.seeds, row.seeds == 1 ? "" : "s",
+                    size_text(row.least_seen, share), size_text(row.most_seen, share), unit_text(row.metric));
     for (const Power::For& what : row.differences)
       text += fmt::format("  {:>8}: {}\n", size_text(what.difference, share), in_words(what));
   }

@@ -152,6 +152,8 @@ struct Summary {
   std::vector<std::string> notes;
   int64_t parameters = 0,
           least_parameters = 0;  // of the largest model, and of the dataset whose largest is the smallest
+
+  const Axis& axis() const { return datasets.front().metric.axis; }  // of `lengths`
 };
 
 Summary summarise(const Gathered& all, const Options& options);

@@ -52,10 +52,13 @@ std::string metric_name(const Metric& metric) {
   return unit ? fmt::format("{} ({})", metric.title, metric.unit) : metric.title;
 }
 
-std::string length_name(double x) { return x == 0 ? "" : fmt::format("{:g}x", x); }
+std::string place_name(const Axis& axis, double x) {
+  return x == 0 ? "" : fmt::format("{:g}{}", x, axis.unit);
+}
 
-std::string at_length(double x) {
+std::string at_place(const Axis& axis, double x) {
   if (x == 0) return "on the test set";
+  if (axis.name != kLength.name) return fmt::format("at {} {}", axis.name, place_name(axis, x));
   return x == 1 ? "at the training length" : fmt::format("at {:g}x the training length", x);
 }
 

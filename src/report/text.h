@@ -15,8 +15,8 @@ std::string printable(std::string_view text);
 
 std::string and_list(const std::vector<std::string>& names);  // "a, b and c"
 std::string metric_name(const Metric& metric);                // "loss (nats per token)"
-std::string length_name(double x);                            // "8x"; "" for 0
-std::string at_length(double x);                              // "at 8x the training length"
+std::string place_name(const Axis& axis, double x);           // "8x"; "" for 0, which is no place
+std::string at_place(const Axis& axis, double x);             // "at 8x the training length"
 std::string score_text(double value, bool higher_better);     // an accuracy in percent, a loss as it is
 std::string score_text(const std::optional<double>& value, bool higher_better);  // "–" where there is none
 // With its sign, rounded once: points of a share, or as it is; what rounds to 0 is "0.0".

@@ -143,7 +143,8 @@ std::string setting_in_words(const Summary& summary) {
 }
 
 std::string headline(const Overall& overall, const Summary& summary) {
-  const std::string where = at_length(overall.x), size = small(summary) ? "At this size, " : "",
+  const std::string where = at_place(overall.metric.axis, overall.x),
+                    size = small(summary) ? "At this size, " : "",
                     there = small(summary) ? "At this size there" : "There";
   if (overall.datasets.empty() && !overall.not_learned.empty())
     return fmt::format("{} is no verdict {}: no encoding learned {}.", there, where,
@@ -278,7 +279,8 @@ std::string terminal_table(const Summary& summary) {
     text += '\n';
   };
   for (const double x : summary.lengths) {
-    line(x == 0 ? "test set" : length_name(x), [&](size_t e) { return printable(summary.encodings[e]); });
+    line(x == 0 ? "test set" : place_name(summary.axis(), x),
+         [&](size_t e) { return printable(summary.encodings[e]); });
     for (const Dataset& dataset : summary.datasets)
       if (const AtLength* at = dataset.at(x))
         line(dataset.name + (at->learned ? "" : " *"), [&](size_t e) {

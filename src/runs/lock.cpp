@@ -169,9 +169,10 @@ bool Lock::take(const std::string& what) {
   return true;
 }
 
-// Removed while it is still held: whoever waits for this file finds that it is gone, and makes another.
+// Removed while it is still held: whoever waits for this file finds that it is gone, and makes another. Where
+// somebody has removed it already, what lies there now is another's.
 Lock::~Lock() {
-  if (file_) ::unlink(path_.c_str());
+  if (file_ && is_still_there(file_->get(), path_)) ::unlink(path_.c_str());
 }
 
 }  // namespace darope

@@ -48,12 +48,18 @@ RunFolder RunFolder::evaluation(const std::string& step, const std::string& vari
 }
 fs::path RunFolder::evaluations_folder() const { return path_ / "evals"; }
 
+static int64_t steps_of(const RunFolder& finished) {
+  const std::string file = finished.facts().string();
+  return need<int64_t>(parse_json(read_file(file), file), "steps", file);
+}
+
 std::vector<RunFolder> RunFolder::evaluations() const {
   std::vector<RunFolder> found;
   if (!fs::is_directory(evaluations_folder())) return found;
+  const int64_t steps = steps_of(*this);  // a run that went on has left those of its former end behind
   for (const fs::directory_entry& step : fs::directory_iterator(evaluations_folder()))
     for (const RunFolder& each : runs_in(step.path()))
-      if (each.is_finished()) found.push_back(each);
+      if (each.is_finished() && steps_of(each) == steps) found.push_back(each);
   return found;
 }
 

@@ -27,6 +27,23 @@ double parse_place(const std::string& text, const std::string& where) {
   return place;
 }
 
+ordered_json axis_json(const Axis& axis) {
+  ordered_json json{{"name", axis.name}, {"unit", axis.unit}, {"meaning", axis.meaning}};
+  if (axis.by_factors) json["by_factors"] = true;
+  if (axis.mark) json["mark"] = *axis.mark;
+  if (axis.mark) json["mark_meaning"] = axis.mark_meaning;
+  return json;
+}
+
+Axis read_axis(const Json& json, const std::string& where) {
+  return {.name = need<std::string>(json, "name", where),
+          .unit = get_or<std::string>(json, "unit", "", where),
+          .meaning = get_or<std::string>(json, "meaning", "", where),
+          .by_factors = get_or<bool>(json, "by_factors", false, where),
+          .mark = optional_number(json, "mark", where),
+          .mark_meaning = get_or<std::string>(json, "mark_meaning", "", where)};
+}
+
 std::map<double, double> read_floor(const Json& object, const char* key, const std::string& where) {
   std::map<double, double> floor;
   for (const auto& [at, value] : get_or<std::map<std::string, double>>(object, key, {}, where))
@@ -97,12 +114,9 @@ ScoreTable read_scores(std::string_view text, const std::string& file) {
 ordered_json to_json(const std::vector<Metric>& metrics) {
   ordered_json list = ordered_json::array();
   for (const Metric& m : metrics) {
-    ordered_json json{{"name", m.name},
-                      {"axis", {{"name", m.axis.name}, {"unit", m.axis.unit}, {"meaning", m.axis.meaning}}},
-                      {"title", m.title},
-                      {"unit", m.unit},
-                      {"meaning", m.meaning},
-                      {"higher_better", m.higher_better}};
+    ordered_json json{{"name", m.name}, {"axis", axis_json(m.axis)}, {"title", m.title},
+                      {"unit", m.unit}, {"meaning", m.meaning},      {"higher_better", m.higher_better}};
+    if (m.by_example) json["by_example"] = true;
     if (m.chance) json["chance"] = *m.chance;
     if (m.true_chance) json["true_chance"] = *m.true_chance;
     for (const auto& [at, value] : m.floor) json["floor"][fmt::format("{}", at)] = value;
@@ -118,18 +132,16 @@ std::vector<Metric> read_metrics(const Json& list, const std::string& where) {
   std::vector<Metric> metrics;
   for (const Json& json : list) {
     const auto name = need<std::string>(json, "name", where), place = where + ": " + name.substr(0, 80);
-    const auto axis = need<Json>(json, "axis", place);
-    metrics.push_back(
-        {.name = name,
-         .axis = {need<std::string>(axis, "name", place), get_or<std::string>(axis, "unit", "", place),
-                  get_or<std::string>(axis, "meaning", "", place)},
-         .title = get_or(json, "title", name, place),
-         .unit = get_or<std::string>(json, "unit", "", place),
-         .meaning = get_or<std::string>(json, "meaning", "", place),
-         .higher_better = need<bool>(json, "higher_better", place),
-         .chance = optional_number(json, "chance", place),
-         .true_chance = optional_number(json, "true_chance", place),
-         .floor = read_floor(json, "floor", place)});
+    metrics.push_back({.name = name,
+                       .axis = read_axis(need<Json>(json, "axis", place), place),
+                       .title = get_or(json, "title", name, place),
+                       .unit = get_or<std::string>(json, "unit", "", place),
+                       .meaning = get_or<std::string>(json, "meaning", "", place),
+                       .higher_better = need<bool>(json, "higher_better", place),
+                       .by_example = get_or<bool>(json, "by_example", false, place),
+                       .chance = optional_number(json, "chance", place),
+                       .true_chance = optional_number(json, "true_chance", place),
+                       .floor = read_floor(json, "floor", place)});
     const auto baselines = get_or<Json>(json, "baselines", Json::object(), place);
     for (const auto& [each, places] : baselines.items())
       metrics.back().baselines[each] = read_floor(Json{{each, places}}, each.c_str(), place);

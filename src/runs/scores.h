@@ -19,6 +19,9 @@ struct Axis {
   std::string name;
   std::string unit;  // behind a place: the x of "8x"
   std::string meaning;
+  bool by_factors = false;          // places lie apart by factors, and are drawn so
+  std::optional<double> mark = {};  // a place worth a line of its own
+  std::string mark_meaning = {};    // such as "training length"
 };
 inline const Axis kLength{"length", "x", "length as a multiple of the training length"};
 
@@ -34,6 +37,7 @@ struct Metric {
   std::string unit;     // one of the above, or whatever follows the number
   std::string meaning;  // in one line
   bool higher_better = true;
+  bool by_example = false;  // examples differ so much that each is shown beside the mean
   std::optional<double> chance = {}, true_chance = {};  // of guessing: as the paper prints it, and as it is
   std::map<double, double> floor = {};                  // by place: what the best constant answer gets
 

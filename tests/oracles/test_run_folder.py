@@ -1,5 +1,6 @@
 """One owner of the run folder: nobody else knows a file's name, and every file is as its schema says."""
 
+import ast
 import json
 import re
 import subprocess
@@ -14,6 +15,7 @@ NAMES = (
     "train.log history.txt MANIFEST.json COMPLETE model.safetensors optim.safetensors train_state.json "
     "results.json report.html comparison.json"
 ).split()
+OWN_NAMES = ROOT / "python" / "darope" / "folders.py"
 MODEL = [
     "model.style=nanogpt",
     "model.dim=16",
@@ -24,16 +26,35 @@ MODEL = [
 ]
 
 
+def literals(path):
+    """The texts of a source file; of Python without the words about its parts."""
+    if path.suffix != ".py":
+        return re.findall(r'"([^"\n]*)"', path.read_text())
+    nodes = list(ast.walk(ast.parse(path.read_text())))
+    words = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    texts = [node for node in nodes if isinstance(node, ast.Constant) and id(node) not in words]
+    return [node.value for node in texts if isinstance(node.value, str)]
+
+
 def test_nobody_else_knows_a_file_name():
-    literal = re.compile(r'"([^"\n]*)"')
+    sources = [path for path in (ROOT / "src").rglob("*") if path.suffix in (".cpp", ".h", ".cu")]
+    python = list((ROOT / "python" / "darope").rglob("*.py"))
     found = [
         f"{path.relative_to(ROOT)}: {text}"
-        for path in (ROOT / "src").rglob("*")
-        if path.suffix in (".cpp", ".h", ".cu") and path.parent.name != "runs"
-        for text in literal.findall(path.read_text())
+        for path in [*sources, *python]
+        if path.parent.name != "runs" and path != OWN_NAMES
+        for text in literals(path)
         if any(re.search(rf"(^|[ /'`]){re.escape(name)}($|[ /'`,.:;])", text) for name in NAMES)
     ]
+    assert len(sources) > 200 and len(python) > 20
     assert not found, found
+
+
+def test_python_calls_files_as_their_owner_does():
+    owners = [*(ROOT / "src" / "runs").iterdir(), *(ROOT / "src" / "data" / "prepared").iterdir()]
+    known = {text for path in owners if path.suffix in (".h", ".cpp") for text in literals(path)}
+    names = set(literals(OWN_NAMES))
+    assert len(names) > 10 and names <= known, names - known
 
 
 def darope(*arguments, cwd, code=0):

@@ -55,6 +55,17 @@ TEST(Lock, TakesOverWhatADeadProcessLeft) {
   EXPECT_EQ(refusal(file).second, kBusy);
 }
 
+TEST(Lock, LeavesWhatAnotherHasPutInItsPlace) {
+  const Scratch folder;
+  const std::filesystem::path file = folder / ".lock";
+  {
+    const Lock lock(file, "testing");
+    std::filesystem::remove(file);
+    write_file(file, "another's");
+  }
+  EXPECT_EQ(read_file(file), "another's");
+}
+
 TEST(Lock, SaysHowToRemoveOneOfAnotherMachine) {
   const Scratch folder;
   const std::filesystem::path file = folder / ".lock";

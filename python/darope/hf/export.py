@@ -8,7 +8,7 @@ from pathlib import Path
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from .. import base_name
+from .. import base_name, folders
 from .configuration import DaropeConfig
 from .folders import newest_checkpoint, read_settings
 from .modeling import DaropeForCausalLM
@@ -127,7 +127,7 @@ def _save(model, run: Path, out: Path) -> None:
 def _card(run: Path, model) -> str:
     """A model card: what it was trained with, on what, and what it scored."""
     settings, facts = read_settings(run), {}
-    for name in ("run.json", "manifest.json"):
+    for name in (folders.FACTS, folders.MANIFEST):
         file = Path(run) / name
         if file.exists():
             facts |= json.loads(file.read_text())

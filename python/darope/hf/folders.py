@@ -7,15 +7,19 @@ from pathlib import Path
 
 import yaml
 
+from .. import folders
+
 __all__ = ["data_settings", "newest_checkpoint", "read_settings"]
 
 
 def newest_checkpoint(folder: str | PathLike) -> str | PathLike:
     """The newest complete checkpoint of a run's folder; whatever is no run's folder stays as it is."""
-    root = Path(folder) / "checkpoints"
+    root = Path(folder) / folders.CHECKPOINTS
     if not root.is_dir():
         return folder
-    steps = [each for each in sorted(root.iterdir()) if each.name.isdigit() and (each / "COMPLETE").exists()]
+    steps = [
+        each for each in sorted(root.iterdir()) if each.name.isdigit() and (each / folders.COMPLETE).exists()
+    ]
     if not steps:
         raise ValueError(f"{root} holds no complete checkpoint: train the run, or give a checkpoint's folder")
     return str(steps[-1])
@@ -23,7 +27,7 @@ def newest_checkpoint(folder: str | PathLike) -> str | PathLike:
 
 def read_settings(run: str | PathLike) -> str:
     """config.yaml; "" where there is none."""
-    file = Path(run) / "config.yaml"
+    file = Path(run) / folders.SETTINGS
     return file.read_text() if file.exists() else ""
 
 

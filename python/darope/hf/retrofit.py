@@ -10,7 +10,7 @@ import torch
 from safetensors.torch import save_file
 from transformers import AutoConfig, AutoModelForCausalLM
 
-from .. import base_name
+from .. import base_name, folders
 from ..encoding import Encoding
 from .configuration import DaropeConfig
 from .export import compare_logits
@@ -81,7 +81,7 @@ def begin_as_rope(model: DaropeForCausalLM) -> None:
 
 def write_run(model: DaropeForCausalLM, out: Path) -> None:
     """A checkpoint of step 0, as the trainer writes them, and the settings that belong to it."""
-    folder = out / "checkpoints" / "0000000000"
+    folder = out / folders.CHECKPOINTS / "0000000000"
     model.save_pretrained(folder)
     weights = {name: t for name, t in model.state_dict().items() if not _tied(model, name)}
     moments = {
@@ -89,14 +89,14 @@ def write_run(model: DaropeForCausalLM, out: Path) -> None:
         for name, t in weights.items()
         for kind in ("exp_avg", "exp_avg_sq")
     }
-    save_file(moments, folder / "optim.safetensors", metadata={"format": "pt"})
-    (folder / "train_state.json").write_text('{"step": 0, "tokens": 0, "seconds": 0}\n')
+    save_file(moments, folder / folders.OPTIMIZER, metadata={"format": "pt"})
+    (folder / folders.TRAIN_STATE).write_text('{"step": 0, "tokens": 0, "seconds": 0}\n')
     files = [
         {"file": path.name, "bytes": path.stat().st_size, "sha256": _sha256(path)}
         for path in sorted(folder.iterdir())
     ]
-    (folder / "MANIFEST.json").write_text(json.dumps({"files": files}, indent=1) + "\n")
-    (folder / "COMPLETE").touch()
+    (folder / folders.CHECKSUMS).write_text(json.dumps({"files": files}, indent=1) + "\n")
+    (folder / folders.COMPLETE).touch()
     (out / "import.yaml").write_text(_settings(model.config, out))
 
 

@@ -11,6 +11,7 @@ from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 from transformers.convert_slow_tokenizer import bytes_to_unicode
 
+from .. import folders
 from .folders import data_settings
 
 __all__ = ["byte_tokenizer", "rank_tokenizer", "tokenizer_for"]
@@ -69,9 +70,9 @@ def tokenizer_for(run: str | PathLike) -> PreTrainedTokenizerFast | None:
     path, root = Path(str(data.get("path") or "")), Path(str(data.get("root_dir") or ""))
     if data.get("task") or (path.name and path.suffix not in (".bin", ".npy")):
         return byte_tokenizer()
-    if not root.name or not (root / "manifest.json").exists():
+    if not root.name or not (root / folders.DATA_MANIFEST).exists():
         return None
-    name = json.loads((root / "manifest.json").read_text()).get("tokenizer")
+    name = json.loads((root / folders.DATA_MANIFEST).read_text()).get("tokenizer")
     if name == "bytes":
         return byte_tokenizer()
-    return rank_tokenizer(name, root / "tokenizer.tiktoken") if name in SPLITS else None
+    return rank_tokenizer(name, root / folders.RANKS) if name in SPLITS else None

@@ -115,7 +115,7 @@ void eval_apart(const EvalSettings& settings, SavedRun& run, const Dataset& data
   evaluate(*run.model, data, {&evaluation}, [&](const Score& s) { lines += to_line(s); });
   EvalSettings named = settings;
   named.only = {std::string(evaluation.traits.name)};
-  if (evaluation.traits.name == "positions") named.only.push_back(std::to_string(settings.asked.positions));
+  if (!data.extent.empty()) named.only.push_back(data.extent);
   const std::vector<ScoreMean> means = means_of(read_scores(lines, std::string(evaluation.traits.name)));
   const std::vector<Metric> metrics = evaluation.metrics(data);
   if (settings.json) {
@@ -127,8 +127,8 @@ void eval_apart(const EvalSettings& settings, SavedRun& run, const Dataset& data
   }
   std::fflush(stdout);
   const Found found = found_by(evaluation, data, lines);
-  const RunFolder folder = write_asked(run, RunFolder(settings.run), found, variant_of(named, overrides),
-                                       settings.which.best || !overrides.empty());
+  const RunFolder folder = keep_apart(run, RunFolder(settings.run), found, variant_of(named, overrides),
+                                      settings.which.best || !overrides.empty());
   if (!settings.json) fmt::print("each example's scores: {}\n", folder.scores().string());
 }
 
@@ -137,7 +137,7 @@ void keep_scores(const EvalSettings& settings) {
   const Found found = read_found(settings.scores);
   const SavedRun run = open_run(RunFolder(settings.run), {});
   const RunFolder folder =
-      write_asked(run, RunFolder(settings.run), found, folder_name("lm-eval-" + found.evaluation), false);
+      keep_apart(run, RunFolder(settings.run), found, folder_name("lm-eval-" + found.evaluation), false);
   fmt::print(
       "{} at step {}, {}\n{}each example's scores: {}\n", found.dataset, run.step, run.config.model.encoding,
       table_of(means_of(read_scores(found.lines, settings.scores)), found.metrics), folder.scores().string());
@@ -163,25 +163,15 @@ void eval_verb(const EvalSettings& settings, const std::vector<std::string>& ove
   if (chosen.empty()) return;
   std::string lines;
   evaluate(*run.model, data, chosen, [&](const Score& s) { lines += to_line(s); });
-  const std::vector<Metric> metrics = metrics_of(chosen, data);
-  const RunFolder folder =
-      RunFolder(settings.run).evaluation(run.checkpoint.filename().string(), variant_of(settings, overrides));
-  const std::vector<ScoreMean> means = means_of(read_scores(lines, folder.scores().string()));
+  const Found found{data.name, "", "", metrics_of(chosen, data), lines};
+  const std::vector<ScoreMean> means = means_of(read_scores(lines, data.name));
   if (settings.json)
     print_json(run, data, means);
   else
     fmt::print("{} at step {}, {}\n{}", data.name, run.step, run.config.model.encoding,
-               table_of(means, metrics));
+               table_of(means, found.metrics));
   std::fflush(stdout);  // hours of work are said before a disk can refuse to keep them
-  make_directories_in(settings.run, folder.path());
-  write_file(folder.scores(), lines);
-  write_file(folder.manifest(), nlohmann::ordered_json{{"schema", kRunSchema},
-                                                       {"dataset", data.name},
-                                                       {"encoding", run.config.model.encoding},
-                                                       {"step", run.step},
-                                                       {"metrics", to_json(metrics)}}
-                                        .dump(1) +
-                                    "\n");
+  const RunFolder folder = keep(run, RunFolder(settings.run), found, variant_of(settings, overrides));
   if (!settings.json) fmt::print("each example's scores: {}\n", folder.scores().string());
 }
 

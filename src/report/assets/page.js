@@ -65,7 +65,7 @@
       if (chart.chance !== null)
         sets.push({ label: 'chance', data: chart.x.map(() => chart.chance), borderColor: colour('--soft'),
           borderWidth: 1, pointRadius: 0, pointHitRadius: 0 });
-      const settings = options('test length', chart.accuracy ? 'accuracy, %' : 'loss, nats');
+      const settings = options(chart.axis, chart.accuracy ? 'accuracy, %' : 'loss, nats');
       if (chart.accuracy) Object.assign(settings.scales.y, { min: 0, max: 100 });
       settings.plugins.tooltip.callbacks = {
         label: item => {

@@ -23,7 +23,7 @@ ordered_json lengths_data(const Summary& summary) {
   for (const Dataset& dataset : summary.datasets) {
     const double scale = dataset.metric.is_share() ? 100 : 1;
     ordered_json x = ordered_json::array(), series = ordered_json::array();
-    for (const AtLength& at : dataset.lengths) x.push_back(length_name(at.x));
+    for (const AtLength& at : dataset.lengths) x.push_back(place_name(dataset.metric.axis, at.x));
     for (size_t e = 0; e < summary.encodings.size(); ++e) {
       ordered_json mean = ordered_json::array(), width = ordered_json::array(),
                    spread = ordered_json::array();
@@ -36,6 +36,7 @@ ordered_json lengths_data(const Summary& summary) {
     }
     charts.push_back({{"accuracy", dataset.metric.is_share()},
                       {"chance", rounded(dataset.metric.true_chance, scale)},
+                      {"axis", dataset.metric.axis.meaning},
                       {"x", x},
                       {"series", series}});
   }
@@ -47,9 +48,9 @@ std::string lengths_section(const Summary& summary, const Gathered&) {
   const bool accuracies = std::any_of(summary.datasets.begin(), summary.datasets.end(),
                                       [](const Dataset& d) { return d.metric.higher_better; });
   std::string html = fmt::format(
-      "<p>Mean score at each multiple of the training length{}. Hover a point for its value and "
+      "<p>Mean score at each {}{}. Hover a point for its value and "
       "intervals.</p><div class='grid'>",
-      accuracies ? "; the thin grey line is chance" : "");
+      escape(summary.axis().meaning), accuracies ? "; the thin grey line is chance" : "");
   for (size_t d = 0; d < summary.datasets.size(); ++d) html += chart("lengths", d, summary.datasets[d].name);
   return html + "</div>";
 }

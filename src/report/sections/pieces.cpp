@@ -41,7 +41,8 @@ std::string per_length(const Summary& summary, size_t length, const std::string&
   const double x = summary.lengths[length];
   const std::string caption = summary.lengths.size() == 1 ? ""
                                                           : fmt::format("<p class='caption'>{}: {}</p>",
-                                                                        length_name(x), at_length(x));
+                                                                        escape(place_name(summary.axis(), x)),
+                                                                        escape(at_place(summary.axis(), x)));
   return fmt::format("<div class='block' data-x='{}'>{}{}</div>", length, caption, html);
 }
 

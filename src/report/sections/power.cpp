@@ -15,7 +15,7 @@ std::string power_section(const Summary& summary, const Gathered& all) {
     const bool share = row.metric.is_share();
     rows += fmt::format(
         "<tr><th scope='row'>{}</th><td>{}</td>{}{}", row.of.empty() ? "all datasets" : escape(row.of),
-        length_name(row.x), number_cell(fmt::to_string(row.seeds), double(row.seeds)),
+        escape(place_name(row.metric.axis, row.x)), number_cell(fmt::to_string(row.seeds), double(row.seeds)),
         number_cell(
             fmt::format("{} to {}", size_text(row.least_seen, share), size_text(row.most_seen, share)),
             row.most_seen));

@@ -53,7 +53,7 @@ std::string rounds_section(const Summary& summary, const Gathered&) {
     for (const Look& look : dataset.settling->looks)
       rows += fmt::format(
           "<tr><th scope='row'>{}</th><td>{}</td>{}<td>{}</td><td class='words'>{}</td><td>{}</td></tr>",
-          escape(dataset.name), length_name(look.x),
+          escape(dataset.name), escape(place_name(dataset.metric.axis, look.x)),
           number_cell(fmt::to_string(look.round), double(look.round)), escape(look.leader), decisions(look),
           look.learned ? escape(and_list(look.open)) : "not learned");
   }

@@ -100,7 +100,8 @@ std::string leader_table(const Overall& overall, const Summary& summary) {
 }
 
 std::string block(const Overall& overall, const Summary& summary) {
-  const std::string title = fmt::format("{} {}", metric_name(overall.metric), at_length(overall.x));
+  const std::string title =
+      fmt::format("{} {}", metric_name(overall.metric), at_place(overall.metric.axis, overall.x));
   return picture_svg(
              {overall.standings, overall.suite->these_tasks, overall.metric, summary.encodings, title}) +
          leader_table(overall, summary) + pair_matrix(overall, summary);
@@ -113,7 +114,8 @@ std::string warnings(const Summary& summary) {
     for (const AtLength& at : dataset.lengths) {
       if (!at.learned) continue;
       const std::string where =
-          escape(dataset.name) + fmt::format("{}{}", at.x == 0 ? "" : " ", length_name(at.x));
+          escape(dataset.name) +
+          escape(fmt::format("{}{}", at.x == 0 ? "" : " ", place_name(dataset.metric.axis, at.x)));
       for (const Split& split : at.splits)
         items += fmt::format("<li><b>{}</b>: {}</li>", where, escape(in_words(split)));
       std::vector<std::string> apart = at.judged ? at.judged->apart : std::vector<std::string>{};
@@ -142,10 +144,11 @@ std::string papers_own_test(const Summary& summary) {
   for (const Dataset& dataset : summary.datasets)
     for (const AtLength& at : dataset.lengths)
       for (const stats::PaperTest& c : at.learned ? at.paper : std::vector<stats::PaperTest>{})
-        rows += fmt::format("<tr><th scope='row'>{}</th><td>{}</td><td>{}</td>{}{}{}</tr>",
-                            escape(dataset.name), length_name(at.x), escape(c.second),
-                            number_cell(difference_text(c.test.mean, dataset.metric.is_share()), c.test.mean),
-                            number_cell(stats::p_text(c.holm_ln_p), c.holm_ln_p), effect_cell(c.effect));
+        rows +=
+            fmt::format("<tr><th scope='row'>{}</th><td>{}</td><td>{}</td>{}{}{}</tr>", escape(dataset.name),
+                        escape(place_name(dataset.metric.axis, at.x)), escape(c.second),
+                        number_cell(difference_text(c.test.mean, dataset.metric.is_share()), c.test.mean),
+                        number_cell(stats::p_text(c.holm_ln_p), c.holm_ln_p), effect_cell(c.effect));
   if (rows.empty()) return "";
   return fmt::format(
       "<details><summary>The paper's own test</summary><p>{} against each baseline: a paired t-test over "
@@ -165,7 +168,7 @@ std::string by_length(const Summary& summary, const char* news, std::vector<std:
     if ((o.*names).empty()) continue;
     auto found = std::ranges::find(lengths, o.*names, [](const auto& each) { return each.first; });
     if (found == lengths.end()) found = lengths.insert(found, {o.*names, {}});
-    found->second.push_back(o.x == 0 ? "test set" : length_name(o.x));
+    found->second.push_back(o.x == 0 ? "test set" : escape(place_name(o.metric.axis, o.x)));
   }
   std::string items;
   for (const auto& [who, where] : lengths)
@@ -191,7 +194,7 @@ std::string headline_html(const Overall& overall, const Summary& summary) {
 }
 
 std::string length_label(const Overall& overall, const Summary& summary) {
-  std::string label = overall.x == 0 ? "test set" : length_name(overall.x);
+  std::string label = overall.x == 0 ? "test set" : place_name(overall.metric.axis, overall.x);
   for (const Overall& other : summary.overall)
     if (other.x == overall.x && key_of(other.metric) != key_of(overall.metric))
       return label + ", " + metric_name(overall.metric);
