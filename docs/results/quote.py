@@ -222,6 +222,44 @@ def left_out(results, _):
     return table(["task", *heads, "best constant, tokens", "learned"], rows)
 
 
+def levels(results, _, x=1.0):
+    """Accuracies of every task at one length, learned or not, and the best constant answer's."""
+    rows = []
+    for dataset in results["datasets"]:
+        place = next(p for p in dataset["lengths"] if p["x"] == x)
+        scores = {cell["encoding"]: cell["mean"] for cell in place["cells"]}
+        cells = [f"{100 * scores[e]:.1f}" for e in results["encodings"]]
+        rows.append([dataset["name"], *cells, f"{100 * place['best_constant']:.1f}"])
+    return table([f"{x:g}x", *results["encodings"], "best constant answer"], rows)
+
+
+def rounds(results, _):
+    """What each round of seeds decided, and which encodings it left open."""
+    said = []
+    for dataset in results["datasets"]:
+        seeds = dataset["settling"]["rounds"]
+        for look in dataset["settling"]["looks"]:
+            at = f"{dataset['name']} at {look['x']:g}x, {seeds[look['round'] - 1]} seeds"
+            if not look["learned"]:
+                said.append(f"{at}: not learned")
+                continue
+            wins = wins_of(look["decided"]) or ["nothing decided"]
+            named = [*map(plain, look["open"]), plain(look["leader"])]
+            left = f"; open: {listed(named)}" if look["open"] else ""
+            said.append(f"{at}: {'; '.join(wins)}{left}")
+    return bullets(said)
+
+
+def runs_apart(results, _):
+    """Each run of a task at the training length, so that groups are seen."""
+    rows = []
+    for dataset in results["datasets"]:
+        for cell in dataset["lengths"][0]["cells"]:
+            scores = " ".join(f"{100 * score:.0f}" for score in sorted(cell["by_seed"]))
+            rows.append([dataset["name"], cell["encoding"], scores])
+    return table(["task", "encoding", "runs, accuracy in %, in order of size"], rows)
+
+
 QUOTES = {
     "losses": losses,
     "all losses": all_losses,
@@ -234,6 +272,10 @@ QUOTES = {
     "learned": learned,
     "two groups": two_groups,
     "left out": left_out,
+    "levels": levels,
+    "levels at 2x": by_length(levels, 2.0),
+    "rounds": rounds,
+    "runs": runs_apart,
 }
 
 

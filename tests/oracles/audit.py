@@ -52,6 +52,22 @@ def read_scores(text):
     return found
 
 
+def alpha_of(datasets):
+    """What may go wrong: 5 %, or a round's part of it where seeds were added in rounds."""
+    return min((d["settling"] or {}).get("alpha_of_a_round", 0.05) for d in datasets)
+
+
+def decided_at(dataset, x):
+    """Intervals by pair that stand from the round that decided them."""
+    looks = (dataset["settling"] or {}).get("looks", [])
+    return {
+        (pair["first"], pair["second"]): (pair["low"], pair["high"])
+        for look in looks
+        if look["x"] == x
+        for pair in look["decided"]
+    }
+
+
 class Audit:
     def __init__(self, comparisons):
         self.compared, self.disagreements = 0, []
@@ -84,7 +100,9 @@ class Audit:
     def one_of(self, what, told, expected):
         self.compared += 1
         if told not in expected:
-            self.disagreements.append(f"{what}: the report has {told}, the audit {' or '.join(expected)}")
+            self.disagreements.append(
+                f"{what}: the report has {told}, the audit {' or '.join(map(str, expected))}"
+            )
 
     def run(self):
         for dataset in self.results["datasets"]:
@@ -94,8 +112,10 @@ class Audit:
                 self.check_paper_test(where, dataset, place)
                 if place.get("pairs"):
                     task = self.task(dataset, place, [c["encoding"] for c in place["cells"]])
-                    pairs = rule.judge([task], dataset["higher_better"])
-                    self.check_pairs(where, place, pairs, dataset["margin"])
+                    alpha = alpha_of([dataset])
+                    pairs = rule.judge([task], dataset["higher_better"], alpha)
+                    kept = decided_at(dataset, place["x"])
+                    self.check_pairs(where, place, pairs, dataset["margin"], alpha, kept)
                     self.check_learned(where, dataset, place)
         for overall in self.results["overall"]:
             if overall.get("pairs"):
@@ -159,7 +179,7 @@ class Audit:
                 for name, method in (("wilson", "wilson"), ("wald", "normal")):
                     if cell.get(name):
                         n = len(runs[0])
-                        hits = np.rint(np.mean(means) * n)  # a report counts whole examples
+                        hits = np.floor(np.mean(means) * n + 0.5 + 1e-9)  # a report counts whole examples
                         ends = np.array(proportion_confint(hits, n, method=method))
                         self.same(f"{what}: {name}", cell[name], ends)
                 for name, chance in (("normalised", "chance"), ("normalised_true", "true_chance")):
@@ -167,7 +187,7 @@ class Audit:
                         c = dataset[chance]
                         self.same(f"{what}: {name}", cell[name], (np.mean(means) - c) / (1 - c))
 
-    def check_pairs(self, where, told, pairs, margin):
+    def check_pairs(self, where, told, pairs, margin, alpha, kept=None):
         for pair, expected in zip(told["pairs"], pairs, strict=True):
             what = f"{where}, {pair['first']} and {pair['second']}"
             if pair["seeds"] == 0:
@@ -183,23 +203,28 @@ class Audit:
             self.within(f"{what}: critical value", pair["critical"], expected.critical)
             half = pair["critical"] * expected.standard_error
             ends = expected.difference - half, expected.difference + half
-            self.same(f"{what}: interval", pair["interval"], ends, 1e-5, 1e-9)
+            earlier = (kept or {}).get((pair["first"], pair["second"]))
+            if earlier and np.allclose(pair["interval"], earlier, rtol=1e-9) and not ends[0] <= 0 <= ends[1]:
+                self.disagreements.append(f"{what}: a round's interval where the present one decides as well")
+            if not earlier or not np.allclose(pair["interval"], earlier, rtol=1e-9):
+                self.same(f"{what}: interval", pair["interval"], ends, 1e-5, 1e-9)
             self.one_of(f"{what}: verdict", pair["verdict"], {rule.verdict(*pair["interval"], margin)})
             power = (pair["critical"] + stats.t.ppf(0.8, expected.df)) * expected.standard_error
             self.same(f"{what}: detectable", pair["detectable"], power, 1e-5)
             if pair.get("decided_by_seeds"):
-                self.check_seeds(what, pair, expected, margin, told)
+                self.check_seeds(what, pair, expected, margin, told, alpha)
 
-    def check_seeds(self, what, pair, expected, margin, told):
+    def check_seeds(self, what, pair, expected, margin, told, alpha):
         """The least number of seeds that would tell the two apart, or tie them, with 80 % power."""
         names = {name for each in told["pairs"] for name in (each["first"], each["second"])}
         encodings, seen = len(names), abs(expected.difference)
-        confidence = stats.norm.cdf(stats.studentized_range.ppf(0.95, encodings, np.inf) / np.sqrt(2))
+        confidence = stats.norm.cdf(stats.studentized_range.ppf(1 - alpha, encodings, np.inf) / np.sqrt(2))
 
         def detectable(seeds):
             runs = expected.runs * expected.seeds / seeds
             df, variance = (encodings - 1) * (seeds - 1), runs + expected.examples
-            alone = runs * stats.t.ppf(0.975, seeds - 1) ** 2 + expected.examples * stats.norm.ppf(0.975) ** 2
+            t, z = stats.t.ppf(1 - alpha / 2, seeds - 1), stats.norm.ppf(1 - alpha / 2)
+            alone = runs * t**2 + expected.examples * z**2
             critical = max(stats.t.ppf(confidence, df), np.sqrt(alone / variance))
             return (critical + stats.t.ppf(0.8, df)) * np.sqrt(variance)
 
@@ -215,7 +240,7 @@ class Audit:
         length = next(len(run) for runs in table for run in runs if run is not None)
         constant = [np.zeros(length) for _ in table[0]]
         task = rule.Task([*table, constant], np.random.default_rng(1), self.witnesses(dataset, place))
-        pairs = rule.judge([task], True)
+        pairs = rule.judge([task], True, alpha_of([dataset]))
         last = [pair for pair, of in zip(pairs, self.pairs_of(len(table) + 1)) if of[1] == len(table)]
         surely = any(pair.verdicts(dataset["margin"]) == {"better"} for pair in last)
         maybe = any("better" in pair.verdicts(dataset["margin"]) for pair in last)
@@ -273,23 +298,24 @@ class Audit:
             means.append(self.table(by_name[name], place, encodings))
         higher = by_name[overall["datasets"][0]]["higher_better"]
         where = f"all at {overall['x']}"
-        self.check_pairs(where, overall, rule.judge(tasks, higher), overall["margin"])
+        alpha, margin = alpha_of([by_name[name] for name in overall["datasets"]]), overall["margin"]
+        self.check_pairs(where, overall, rule.judge(tasks, higher, alpha), margin, alpha)
         if len(tasks) < 2:
             return
         for left_out in overall["without"]:
             rest = [t for t, name in zip(tasks, overall["datasets"]) if name != left_out["dataset"]]
-            for told, pair in zip(left_out["pairs"], rule.judge(rest, higher), strict=True):
+            for told, pair in zip(left_out["pairs"], rule.judge(rest, higher, alpha), strict=True):
                 what = f"{where} without {left_out['dataset']}, {told['first']} and {told['second']}"
-                self.one_of(what, told["verdict"], pair.verdicts(overall["margin"]))
+                self.one_of(what, told["verdict"], pair.verdicts(margin))
         complete = [[s for s in range(len(t[0])) if all(runs[s] is not None for runs in t)] for t in means]
         if all(complete):
             blocks = [
                 [np.array([np.mean([t[e][s].mean() for s in seeds])]) for t, seeds in zip(means, complete)]
                 for e in range(len(encodings))
             ]
-            like_these = rule.judge([rule.Task(blocks, np.random.default_rng(2))], higher)
+            like_these = rule.judge([rule.Task(blocks, np.random.default_rng(2))], higher, alpha)
             told = {"pairs": overall["tasks_like_these"]}
-            self.check_pairs(f"{where}, tasks like these", told, like_these, overall["margin"])
+            self.check_pairs(f"{where}, tasks like these", told, like_these, margin, alpha)
 
 
 def published():

@@ -187,8 +187,8 @@ def satterthwaite(parts, dfs):
     return sum(parts) ** 2 / below if below else 0.0
 
 
-def judge(tasks, higher_better):
-    """Every pair over the tasks, each with the same weight."""
+def judge(tasks, higher_better, alpha=0.05):
+    """Every pair over the tasks, each with the same weight; all together may go wrong with alpha."""
     sign, weight = (1 if higher_better else -1), 1 / len(tasks)
     pairs = []
     for p in range(len(tasks[0].pairs)):
@@ -197,7 +197,7 @@ def judge(tasks, higher_better):
         run_df = [task.seeds[p] - 1 for task in tasks]
         example_df = [task.witnesses - 1 for task in tasks]
         needs = [
-            sum(part) * stats.t.ppf(0.975, satterthwaite(part, df)) ** 2 if sum(part) else 0
+            sum(part) * stats.t.ppf(1 - alpha / 2, satterthwaite(part, df)) ** 2 if sum(part) else 0
             for part, df in ((runs, run_df), (examples, example_df))
         ]
         total = sum(runs) + sum(examples)
@@ -211,11 +211,11 @@ def judge(tasks, higher_better):
                 seeds=min(int(task.seeds[p]) for task in tasks),
             )
         )
-    set_critical(tasks, pairs)
+    set_critical(tasks, pairs, alpha)
     return pairs
 
 
-def set_critical(tasks, pairs):
+def set_critical(tasks, pairs, alpha):
     difference = sum(task.drawn_difference for task in tasks)
     variance = sum(task.drawn_variance for task in tasks)
     squares = np.divide(difference**2, variance, out=np.zeros_like(difference), where=variance > 0)
@@ -228,7 +228,7 @@ def set_critical(tasks, pairs):
         if not among:
             continue
         share = (1 - TOGETHER if apart else TOGETHER) if groups[not apart] else 1
-        confidence = 1 - 0.05 * share
+        confidence = 1 - alpha * share
         largest = np.sqrt(squares[:, among].max(1))
         # A report takes the upper end of what its draws leave open; four standard errors around that.
         error = np.sqrt(confidence * (1 - confidence) / THEIR_DRAWS)
