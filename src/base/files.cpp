@@ -204,13 +204,17 @@ void make_directories(const fs::path& path) {
     throw Error(fmt::format("{} is a file where a folder is needed", path.string()));
 }
 
+void refuse_link(const fs::path& path) {
+  if (fs::is_symlink(path))
+    throw Error(
+        fmt::format("{} is a link, which darope does not write through: remove it, or put in its place "
+                    "what it leads to",
+                    path.string()));
+}
+
 void make_directories_in(const fs::path& root, const fs::path& path) {
   fs::path part = root;
-  for (const fs::path& each : path.lexically_relative(root)) {
-    part /= each;
-    if (fs::is_symlink(part))
-      throw Error(fmt::format("{} is a link, which darope does not write through: remove it", part.string()));
-  }
+  for (const fs::path& each : path.lexically_relative(root)) refuse_link(part /= each);
   make_directories(path);
 }
 

@@ -69,6 +69,7 @@ class AppendFile {
 };
 
 void make_directories(const std::filesystem::path& path);  // durable; links on the way are followed
+void refuse_link(const std::filesystem::path& path);  // an Error where what is written would go elsewhere
 // The same beneath a folder whose content may be a stranger's: a link below `root` is refused.
 void make_directories_in(const std::filesystem::path& root, const std::filesystem::path& path);
 void sync_directory(const std::filesystem::path& path);

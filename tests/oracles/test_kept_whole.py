@@ -10,37 +10,7 @@ import subprocess
 import pytest
 from commands import TASK, done
 from programs import DAROPE, ROOT
-
-TRAIN = [
-    "threads=1", "data.batch_size=8", "data.test_examples=4", "checkpoint.dump.every=4", "logging.freq=2",
-]  # fmt: skip
-
-
-def darope(*words, cwd, **how):
-    return subprocess.run(
-        [DAROPE, *map(str, words)], cwd=cwd, capture_output=True, text=True, timeout=300, **how
-    )
-
-
-def train(folder, *more, steps=8, **how):
-    config = ROOT / "configs/quick/train.yaml"
-    return darope(
-        "train", config, f"dump_dir={folder}", f"steps={steps}", *TRAIN, *more, cwd=folder.parent, **how
-    )
-
-
-@pytest.fixture(scope="module")
-def comparison(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("comparison")
-    done("compare", *TASK, "--out", "mine", "--bundle", "b.tar.zst", cwd=folder)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("finished") / "run"
-    assert train(folder).returncode == 0
-    return folder
+from trainings import TRAIN, darope, train
 
 
 def other_digit(text):
@@ -262,3 +232,17 @@ def test_a_config_of_very_many_keys_is_refused_soon(tmp_path):
     file.write_text("".join(f"k{i}: 1\n" for i in range(90_000)))
     refused = darope("train", file, cwd=tmp_path)
     assert refused.returncode == 2 and "unknown setting" in refused.stderr, refused.stderr[:500]
+
+
+@pytest.mark.parametrize("name", ["checkpoints", "best"])
+def test_a_folder_of_checkpoints_behind_a_link_is_refused_and_kept(finished, tmp_path, name):
+    folder, elsewhere = tmp_path / "run", tmp_path / "elsewhere"
+    shutil.copytree(finished, folder)
+    shutil.copytree(folder / "checkpoints", elsewhere)
+    (elsewhere / ".tmp-60").mkdir()
+    shutil.rmtree(folder / name, ignore_errors=True)
+    (folder / name).symlink_to(elsewhere)
+    before = sorted(elsewhere.rglob("*"))
+    longer = train(folder, "--allow-config-change=steps", steps=12)
+    assert longer.returncode == 2 and f"{name} is a link" in longer.stderr, longer.stderr
+    assert sorted(elsewhere.rglob("*")) == before
