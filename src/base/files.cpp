@@ -223,6 +223,12 @@ void sync_directory(const fs::path& path) {
   if (::fsync(folder.get()) != 0) fail_on("write", path);
 }
 
+void sync_file(const fs::path& path) {
+  const Descriptor file(path, kToRead);
+  if (::fsync(file.get()) != 0) fail_on("write", path);
+  sync_directory(parent_of(path));
+}
+
 void rename_path(const fs::path& from, const fs::path& to) {
   if (::rename(from.c_str(), to.c_str()) != 0) fail_on("write", to);
   sync_directory(parent_of(to));
