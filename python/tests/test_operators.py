@@ -1,6 +1,6 @@
 """The fused operators against their plain versions, and as torch wants operators to behave."""
 
-import darope  # noqa: F401  (loads the operators)
+import darope
 import pytest
 import torch
 from conftest import inputs
@@ -276,3 +276,53 @@ def test_autocast_takes_the_norms_float32(device):
     with torch.autocast(device, torch.bfloat16):
         got = module.attend(q, k, v, x.float())
     assert torch.equal(got, module.attend(q, k, v, x))
+
+
+@pytest.mark.parametrize("name", [row["name"] for row in darope.encodings()])
+def test_what_has_no_rule_is_refused_by_name(name):
+    """vmap, jvp, torch.func.grad, dual numbers and second derivatives, of every encoding."""
+    encoding = darope.create(name, d_model=32, heads=2, head_dim=16, train_length=16)
+    q, k, v = (torch.randn(1, 6, 2, 16) for _ in range(3))
+    x = torch.randn(1, 6, 32)
+
+    def run(q):
+        return encoding.attend(q, k, v, x)
+
+    for transformed in (
+        lambda: torch.func.vmap(run)(q[None]),
+        lambda: torch.func.jvp(run, (q,), (q,)),
+        lambda: torch.func.grad(lambda q: run(q).sum())(q),
+    ):
+        with pytest.raises(NotImplementedError, match=r"darope::\w+ cannot be called under torch.func"):
+            transformed()
+    with torch.autograd.forward_ad.dual_level():
+        with pytest.raises(NotImplementedError, match="darope has no derivative forward"):
+            run(torch.autograd.forward_ad.make_dual(q, q))
+    for leaf in (q.requires_grad_(), q.detach().double().requires_grad_()):  # short and flash attention
+        k, v, x = (each.to(leaf.dtype) for each in (k, v, x))
+        out = encoding.to(leaf.dtype).attend(leaf, k, v, x).square().sum()
+        with pytest.raises(RuntimeError, match="has no second derivative"):
+            torch.autograd.grad(out, leaf, create_graph=True)
+
+
+@pytest.mark.parametrize("operator", ["rotate", "polar", "cope_weights"])
+def test_operators_called_by_name_are_refused_under_transforms(operator):
+    x, positions = torch.randn(1, 6, 2, 16), torch.arange(6, dtype=torch.float64)
+    embedding = torch.randn(3, 16)
+    calls = {
+        "rotate": lambda x: torch.ops.darope.rotate(x, x, positions, [1.0] * 8, 1.0, False)[0],
+        "polar": lambda x: torch.ops.darope.polar(x, positions, 10000.0, None),
+        "cope_weights": lambda x: torch.ops.darope.cope_weights(x, x, embedding, 0.25, 1.0)[0],
+    }
+    with pytest.raises(NotImplementedError, match=f"darope::{operator} cannot be called under torch.func"):
+        torch.func.vmap(calls[operator])(x[None])
+
+
+@pytest.mark.parametrize("name", [row["name"] for row in darope.encodings()])
+def test_positions_beyond_what_float64_tells_apart_are_refused(name):
+    encoding = darope.create(name, d_model=32, heads=2, head_dim=16, train_length=16)
+    q, x = torch.randn(1, 2, 2, 16), torch.randn(1, 2, 32)
+    last = torch.tensor([0.0, 2.0**53], dtype=torch.float64)
+    assert encoding.attend(q, q, q, x, positions=last).isfinite().all()
+    with pytest.raises(ValueError, match=r"at most 2\*\*53; got 1e\+30"):
+        encoding.attend(q, q, q, x, positions=torch.tensor([0.0, 1e30], dtype=torch.float64))

@@ -1,5 +1,6 @@
 #pragma once
 #include <algorithm>
+#include <new>
 #include <stdexcept>
 #include <string>
 
@@ -31,6 +32,11 @@ class Error : public std::runtime_error {
 // What an exception says. Torch puts the stack behind its sentence; people need the sentence.
 inline std::string message_of(const std::exception& e) {
   const std::string what = e.what();
+  if (dynamic_cast<const std::bad_alloc*>(&e) || dynamic_cast<const std::length_error*>(&e) ||
+      what.find("DefaultCPUAllocator: ") != what.npos || what.find("CUDA out of memory") != what.npos)
+    return "there is not enough memory for this: make the model, the batch (data.batch_size, data.seq_len) "
+           "or "
+           "the number of examples (data.test_examples) smaller";
   return what.substr(0, std::min(what.find("\nException raised from"), what.find("\nframe #0")));
 }
 

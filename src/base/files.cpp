@@ -204,19 +204,29 @@ void make_directories(const fs::path& path) {
     throw Error(fmt::format("{} is a file where a folder is needed", path.string()));
 }
 
+void refuse_link(const fs::path& path) {
+  if (fs::is_symlink(path))
+    throw Error(
+        fmt::format("{} is a link, which darope does not write through: remove it, or put in its place "
+                    "what it leads to",
+                    path.string()));
+}
+
 void make_directories_in(const fs::path& root, const fs::path& path) {
   fs::path part = root;
-  for (const fs::path& each : path.lexically_relative(root)) {
-    part /= each;
-    if (fs::is_symlink(part))
-      throw Error(fmt::format("{} is a link, which darope does not write through: remove it", part.string()));
-  }
+  for (const fs::path& each : path.lexically_relative(root)) refuse_link(part /= each);
   make_directories(path);
 }
 
 void sync_directory(const fs::path& path) {
   const Descriptor folder(path, O_RDONLY | O_DIRECTORY);
   if (::fsync(folder.get()) != 0) fail_on("write", path);
+}
+
+void sync_file(const fs::path& path) {
+  const Descriptor file(path, kToRead);
+  if (::fsync(file.get()) != 0) fail_on("write", path);
+  sync_directory(parent_of(path));
 }
 
 void rename_path(const fs::path& from, const fs::path& to) {

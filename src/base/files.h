@@ -69,9 +69,11 @@ class AppendFile {
 };
 
 void make_directories(const std::filesystem::path& path);  // durable; links on the way are followed
+void refuse_link(const std::filesystem::path& path);  // an Error where what is written would go elsewhere
 // The same beneath a folder whose content may be a stranger's: a link below `root` is refused.
 void make_directories_in(const std::filesystem::path& root, const std::filesystem::path& path);
 void sync_directory(const std::filesystem::path& path);
+void sync_file(const std::filesystem::path& path);  // its bytes and its name survive a pulled plug
 void rename_path(const std::filesystem::path& from,
                  const std::filesystem::path& to);  // durable once it returns
 void remove_file(const std::filesystem::path& path);

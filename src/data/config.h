@@ -38,7 +38,8 @@ struct DataConfig {
     visit("seq_len", seq_len, "tokens in a sequence", {.least = 2});
     visit("lengths", lengths, "");
     visit("test_examples", test_examples,
-          "examples at each test length; of a file or a text, at most as many as it holds", {.least = 1});
+          "examples at each test length; of a file or a text, at most as many as it holds",
+          {.least = 1, .most = 1 << 20});
     visit("test_seed", test_seed, "of the task's test examples", {.least = 0});
     visit("free_running", free_running,
           "examples of a task that the model also answers reading its own answer", {.least = 0});

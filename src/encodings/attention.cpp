@@ -15,6 +15,7 @@
 
 #include "encodings/encoding.h"
 #include "ops/attention.h"
+#include "ops/once.h"
 #include "ops/rotate.h"
 
 namespace darope {
@@ -166,9 +167,12 @@ Tensor softmax_attention(const Tensor& q, const Tensor& k, const Tensor& v, cons
   const std::optional<Tensor> mask = masked ? std::optional(mask_for(q, k, context, rule)) : std::nullopt;
   std::optional<WithoutCudnn> guard;
   if (!square && q.is_cuda()) guard.emplace();
-  return at::scaled_dot_product_attention(q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2), mask,
-                                          dropout, causal && square && !single && !masked, scale, grouped)
-      .transpose(1, 2);
+  const Tensor out =
+      at::scaled_dot_product_attention(q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2), mask, dropout,
+                                       causal && square && !single && !masked, scale, grouped);
+  // Some of its kernels have a second derivative: which one runs should not decide what can be asked for.
+  if (out.requires_grad()) out.register_hook([](const Tensor&) { ops::differentiable_once("attention"); });
+  return out.transpose(1, 2);
 }
 
 Tensor Encoding::attend(TensorList parameters, const Tensor& q, const Tensor& k, const Tensor& v,

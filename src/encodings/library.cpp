@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "encodings/encoding.h"
 #include "ops/rotate.h"
+#include "ops/transforms.h"
 
 // The schemes as torch.ops.darope.{encode, attend, coordinate, parameters, base_name, encodings}. They are
 // composite: autograd and torch.compile see through them to the fused operators and ATen.
@@ -32,12 +33,19 @@ std::shared_ptr<const Encoding> encoding_for(c10::string_view name, Shape s, boo
   });
 }
 
+void refuse_dual(const Tensor& t) {
+  TORCH_CHECK_NOT_IMPLEMENTED(!t._fw_grad(0).defined(),
+                              "darope has no derivative forward (jvp, dual numbers); take gradients with "
+                              "torch.autograd.grad or backward()");
+}
+
 void check_parameters(const Encoding& encoding, at::TensorList parameters, const Tensor& like) {
   const std::vector<Parameter> expected = encoding.parameters();
   TORCH_CHECK_VALUE(parameters.size() == expected.size(), "the encoding has ", expected.size(),
                     " parameters; got ", parameters.size());
   for (size_t i = 0; i < expected.size(); ++i) {
     const Tensor& p = parameters[i];
+    refuse_dual(p);
     TORCH_CHECK_VALUE(p.sizes() == expected[i].shape, "parameter ", expected[i].name, " must be ",
                       at::IntArrayRef(expected[i].shape), "; got ", p.sizes());
     TORCH_CHECK_TYPE(p.scalar_type() == like.scalar_type() ||
@@ -53,6 +61,7 @@ void check_parameters(const Encoding& encoding, at::TensorList parameters, const
 
 // name [B, T, heads, width]; B and T are those of `like`.
 void check_heads(const Tensor& t, const char* name, int64_t heads, int64_t width, const Tensor& like) {
+  refuse_dual(t);
   TORCH_CHECK_VALUE(t.dim() == 4, name, " must be [B, T, H, d]; got ", t.sym_sizes());
   TORCH_CHECK_TYPE(at::isFloatingType(t.scalar_type()), name, " must be floating point; got dtype ",
                    t.scalar_type());
@@ -67,6 +76,7 @@ void check_heads(const Tensor& t, const char* name, int64_t heads, int64_t width
 }
 
 void check_x(const Tensor& x, int64_t d_model, const Tensor& q) {
+  refuse_dual(x);
   TORCH_CHECK_VALUE(x.dim() == 3 && x.sym_size(0) == q.sym_size(0) && x.sym_size(1) == q.sym_size(1) &&
                         x.sym_size(2) == d_model,
                     "x must be [B, T, D] = [", q.sym_size(0), ", ", q.sym_size(1), ", ", d_model, "]; got ",
@@ -99,7 +109,9 @@ Tensor shaped_positions(const Tensor& positions, const Tensor& x) {
   return positions.to(at::kDouble);
 }
 
-// They must be finite and not negative.
+constexpr double kMostPosition = 0x1p53;  // beyond it float64 does not hold every whole number
+
+// They must be finite, not negative, and told from their neighbours.
 Tensor checked_positions(const Tensor& positions, const Tensor& x) {
   const Tensor wide = shaped_positions(positions, x);
   if (readable_now(wide) && wide.numel() > 0) {
@@ -107,6 +119,8 @@ Tensor checked_positions(const Tensor& positions, const Tensor& x) {
                       "positions must be finite; got NaN or an infinity");
     TORCH_CHECK_VALUE(wide.min().item<double>() >= 0, "positions must not be negative; got ",
                       wide.min().item<double>());
+    TORCH_CHECK_VALUE(wide.max().item<double>() <= kMostPosition, "positions may be at most 2**53; got ",
+                      wide.max().item<double>());
   }
   return wide;
 }
@@ -153,7 +167,7 @@ Tensor attend(c10::string_view name, Shape shape, bool half, at::TensorList para
                     " and ", k.sym_sizes());
   check_parameters(*encoding, parameters, q);
   Context context{.causal = causal};
-  if (positions) context.positions = shaped_positions(*positions, k);
+  if (positions) context.positions = checked_positions(*positions, k);
   if (documents) {
     check_documents(*documents, k);
     context.starts = document_starts(*documents);
@@ -200,6 +214,9 @@ TORCH_LIBRARY_FRAGMENT(darope, m) {
   m.def("parameters(str name, int[] shape, bool half) -> str", parameters_of);
   m.def("base_name(str name) -> str", base_name_of);
   m.def("encodings() -> str", encodings_json);
+}
+TORCH_LIBRARY_IMPL(darope, FuncTorchDynamicLayerFrontMode, m) {
+  for (const char* name : {"encode", "attend", "coordinate"}) m.impl(name, ops::refusing_transforms());
 }
 
 }  // namespace darope

@@ -123,6 +123,7 @@ RunFolder keep(const SavedRun& run, const RunFolder& folder, const Found& found,
   RunFolder out = folder.evaluation(run.checkpoint.filename().string(), variant);
   make_directories_in(folder.path(), out.path());
   const Lock lock(out.lock(), "keeping the scores of " + out.path().string());
+  remove_leftovers(out.path());
   remove_file(out.facts());  // until the scores are those it speaks of
   write_file(out.scores(), found.lines);
   write_file(out.manifest(), nlohmann::ordered_json{{"schema", kRunSchema},
@@ -130,7 +131,7 @@ RunFolder keep(const SavedRun& run, const RunFolder& folder, const Found& found,
                                                     {"encoding", run.config.model.encoding},
                                                     {"step", run.step},
                                                     {"metrics", to_json(found.metrics)}}
-                                     .dump(1) +
+                                     .dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) +
                                  "\n");
   return out;
 }

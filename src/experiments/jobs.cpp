@@ -46,7 +46,7 @@ struct Job {
 std::string why(const Job& job, int code) {
   if (job.silent) return "did not answer and was ended";
   if (code == kBusy) return "another process is at work there";
-  if (code == 128 + SIGKILL) return "killed, perhaps by the system for want of memory";
+  if (code == 128 + SIGKILL) return "killed, perhaps by the system for want of memory (SIGKILL)";
   if (code > 128) return fmt::format("ended by signal {}, {}", code - 128, strsignal(code - 128));
   return fmt::format("exit code {}", code);
 }

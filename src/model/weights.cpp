@@ -4,6 +4,7 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
+#include <ATen/ops/isfinite.h>
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 
@@ -134,6 +135,9 @@ void Weights::read(const SafetensorsFile& file, const Tensor& flat, const std::s
                   "' in the checkpoint has another shape or type than the model of its config");
     const Tensor values = at::empty({place.count}, flat.scalar_type());
     std::memcpy(values.mutable_data_ptr(), view.bytes.data(), view.bytes.size());
+    if (!at::isfinite(values).all().item<bool>())
+      throw Error("tensor '" + view.name +
+                  "' in the checkpoint holds a value that is not finite: no score of it would mean anything");
     flat.narrow(0, place.offset, place.count).copy_(values);
   }
 }

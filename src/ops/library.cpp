@@ -1,5 +1,7 @@
 #include <torch/library.h>
 
+#include "ops/transforms.h"
+
 // The fused operators. Kernels and gradients are beside the operators' names; encodings/library.cpp adds the
 // schemes.
 TORCH_LIBRARY(darope, m) {
@@ -26,4 +28,9 @@ TORCH_LIBRARY(darope, m) {
       "cope_weights_backward(Tensor weights_grad, Tensor content, Tensor z, Tensor norm, Tensor q, Tensor k, "
       "Tensor embedding, float scale,"
       " float position_scale, Tensor? first=None) -> (Tensor q, Tensor k, Tensor embedding)");
+}
+
+TORCH_LIBRARY_IMPL(darope, FuncTorchDynamicLayerFrontMode, m) {
+  for (const char* name : {"rotate", "rotate_learned", "polar", "cope_weights"})
+    m.impl(name, darope::ops::refusing_transforms());
 }

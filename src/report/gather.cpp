@@ -240,6 +240,17 @@ void Gathered::index() {
 
 std::string without_options(const std::string& encoding) { return encoding.substr(0, encoding.find(':')); }
 
+// Tables have a cell for each encoding on each dataset, and look for every seed: a few kilobytes of a
+// stranger could name so many that nobody waits for them.
+static void refuse_very_many(const Gathered& all) {
+  constexpr double kMost = 1e7;
+  if (double(all.datasets.size()) * double(all.encodings.size()) * double(all.seeds.size()) > kMost)
+    throw Error(fmt::format(
+        "{} datasets, {} encodings and {} seeds are more than one report can hold (their product may "
+        "be {:.0f}): report on fewer at a time",
+        all.datasets.size(), all.encodings.size(), all.seeds.size(), kMost));
+}
+
 // Names, orders and checks what was read.
 static void arrange(Gathered& all, const std::vector<std::string>& order) {
   name_encodings(all);
@@ -249,6 +260,7 @@ static void arrange(Gathered& all, const std::vector<std::string>& order) {
       all.encodings.begin(), all.encodings.end(),
       [&](const std::string& a, const std::string& b) { return place_in(order, a) < place_in(order, b); });
   all.seeds = distinct(all.runs, &Run::seed);
+  refuse_very_many(all);
   refuse_mismatches(all.runs);
   share_clusters(all.runs);
   note_absences(all);

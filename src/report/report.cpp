@@ -25,6 +25,7 @@ Summary write_report(const std::filesystem::path& out, const std::vector<std::fi
   const Lock lock(folder.report_lock(), fmt::format("writing the report in {}", out.string()));
   Summary summary = summarise(all, options);
   const std::string results = dumped(results_json(summary, all)), page = render_page(summary, all);
+  for (const std::filesystem::path& file : {folder.results(), folder.page()}) remove_leftovers_of(file);
   write_file(folder.results(), results);
   write_file(folder.page(), page);
   return summary;

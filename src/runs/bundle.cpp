@@ -225,6 +225,7 @@ void write_run(ZstdWriter& out, const RunFiles& run) {
 
 size_t write_bundle(const fs::path& file, const std::vector<fs::path>& comparisons, Packing packing) {
   const Lock lock(lock_beside(file), fmt::format("packing {}", file.string()));
+  remove_leftovers_of(file);
   std::vector<fs::path> sources = comparisons;
   if (fs::exists(file)) sources.push_back(file);
   std::map<std::string, RunFiles> runs;

@@ -189,8 +189,11 @@ void retain_checkpoints(const fs::path& root, int64_t keep) {
 }
 
 void clean_checkpoints(const fs::path& root) {
-  for (const fs::path& each : entries_of(root))
+  for (const fs::path& each : entries_of(root)) {
     if (each.filename().string().starts_with(kTemporary)) remove_tree(each);
+    if (fs::is_directory(fs::symlink_status(each)))
+      remove_leftovers(each);  // killed before COMPLETE was there
+  }
 }
 
 }  // namespace darope

@@ -21,7 +21,11 @@ FinishedRun read_finished(const RunFiles& files) {
 }
 
 void write_finished(const RunFolder& folder, const RunFacts& facts) {
-  write_file(folder.facts(), to_text(facts, hashes_of(folder)));
+  const FileHashes hashes = hashes_of(folder);
+  for (const auto& [name, hash] : hashes)  // what run.json speaks of is safe before it is
+    if (const std::filesystem::path file = folder.path() / name; std::filesystem::exists(file))
+      sync_file(file);
+  write_file(folder.facts(), to_text(facts, hashes));
 }
 
 }  // namespace darope

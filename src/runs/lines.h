@@ -1,12 +1,24 @@
 #pragma once
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
+#include <vector>
 
 #include "base/error.h"
 #include "base/json.h"
 
 namespace darope {
+
+// A double beyond the integers is no integer, and neither is one of the upper half of uint64.
+template <class T>
+bool fits(const Json& value) {
+  if constexpr (std::is_same_v<T, int64_t>)
+    return value.is_number_integer() && (!value.is_number_unsigned() || value <= uint64_t(INT64_MAX));
+  else if constexpr (std::is_same_v<T, std::vector<int64_t>>)
+    return value.is_array() && std::all_of(value.begin(), value.end(), fits<int64_t>);
+  return true;
+}
 
 // Facts out of JSON that somebody else may have written: each is there and of its type, or an Error says
 // where it is not.
@@ -16,10 +28,10 @@ T need(const Json& object, const char* key, const std::string& where) {
   if (!object.is_object() || found == object.end())
     throw Error(fmt::format("{}: '{}' is missing", where, key));
   try {
-    return found->get<T>();
-  } catch (const Json::exception&) {
-    throw Error(fmt::format("{}: '{}' is {}, which does not fit", where, key, found->dump().substr(0, 80)));
+    if (fits<T>(*found)) return found->get<T>();
+  } catch (const Json::exception&) {  // said below
   }
+  throw Error(fmt::format("{}: '{}' is {}, which does not fit", where, key, found->dump().substr(0, 80)));
 }
 
 template <class T>

@@ -118,8 +118,9 @@ fs::path ComparisonFolder::lock(const std::string& share) const {
   std::replace(name.begin(), name.end(), '/', '-');
   return path_ / name;
 }
-fs::path ComparisonFolder::job(const std::string& run) const { return path_ / "jobs" / (run + ".yaml"); }
-fs::path ComparisonFolder::job_log(const std::string& run) const { return path_ / "jobs" / (run + ".log"); }
+fs::path ComparisonFolder::jobs() const { return path_ / "jobs"; }
+fs::path ComparisonFolder::job(const std::string& run) const { return jobs() / (run + ".yaml"); }
+fs::path ComparisonFolder::job_log(const std::string& run) const { return jobs() / (run + ".log"); }
 
 std::vector<RunFolder> runs_in(const fs::path& folder) {
   std::vector<RunFolder> found;

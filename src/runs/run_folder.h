@@ -76,6 +76,7 @@ class ComparisonFolder {
   std::filesystem::path report_lock() const;
   std::filesystem::path lock(
       const std::string& share) const;                      // "" the whole plan, or one machine's share of it
+  std::filesystem::path jobs() const;                       // the folder of what follows
   std::filesystem::path job(const std::string& run) const;  // the settings a run is started with
   std::filesystem::path job_log(const std::string& run) const;  // what it said
 

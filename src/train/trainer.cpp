@@ -64,8 +64,10 @@ class Trainer {
         optimizer_(model.weights(), model.plan(), config.optim),
         loss_(at::zeros({1}, model.weights().flat().options())),
         weight_(at::zeros_like(loss_)) {
-    clean_checkpoints(folder_.checkpoints());
-    clean_checkpoints(folder_.best());
+    for (const std::filesystem::path& root : {folder_.checkpoints(), folder_.best()}) {
+      refuse_link(root);  // a stranger's could lead to checkpoints that nobody asked to have thinned out
+      clean_checkpoints(root);
+    }
     resume();
     tokens_ = tokens(first_step_);
   }

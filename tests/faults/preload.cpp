@@ -1,16 +1,17 @@
-// Loaded into any program (LD_PRELOAD): DAROPE_FAULT=MODE:N strikes at the N-th call that changes a disk.
-// MODE is kill, half (of a write, then killed), or the number of an error, which every later call that needs
-// room meets too. DAROPE_FAULT=count:FILE writes how many calls there were.
+// Loaded into any program (LD_PRELOAD): DAROPE_FAULT=MODE:N strikes at the N-th call that changes a disk,
+// counted over a command and all that it starts. MODE is count (nothing happens), kill, half (of a write,
+// then killed), or the number of an error, which every later call that needs room meets too.
+// DAROPE_FAULT_CALLS names the file of eight zero bytes that they count in.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
 #include <cstdarg>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -20,8 +21,7 @@ enum class Mode { kOff, kCount, kKill, kHalf, kFail };
 Mode mode = Mode::kOff;
 int code = 0;
 long call = 0;
-const char* count_file = nullptr;
-std::atomic<long> seen{0};
+std::atomic<long>* seen = nullptr;  // shared by all processes
 
 template <class F>
 F real(const char* name) {
@@ -30,11 +30,15 @@ F real(const char* name) {
 
 struct Setup {
   Setup() {
-    const char* said = std::getenv("DAROPE_FAULT");
+    const char *said = std::getenv("DAROPE_FAULT"), *file = std::getenv("DAROPE_FAULT_CALLS");
     const char* colon = said ? std::strchr(said, ':') : nullptr;
-    if (!colon) return;
+    if (!colon || !file) return;
+    const int calls = real<int (*)(const char*, int, ...)>("open")(file, O_RDWR | O_CLOEXEC);
+    void* at = ::mmap(nullptr, sizeof *seen, PROT_READ | PROT_WRITE, MAP_SHARED, calls, 0);
+    if (calls < 0 || at == MAP_FAILED) std::abort();
+    ::close(calls);
+    seen = static_cast<std::atomic<long>*>(at);
     call = std::atol(colon + 1);
-    count_file = colon + 1;
     if (!std::strncmp(said, "count", 5))
       mode = Mode::kCount;
     else if (!std::strncmp(said, "kill", 4))
@@ -44,20 +48,12 @@ struct Setup {
     else
       mode = Mode::kFail, code = std::atoi(said);
   }
-  ~Setup() {
-    if (mode != Mode::kCount) return;
-    mode = Mode::kOff;
-    if (FILE* file = std::fopen(count_file, "w")) {
-      std::fprintf(file, "%ld\n", seen.load());
-      std::fclose(file);
-    }
-  }
 } setup;
 
 // True where this call must fail, errno set.
 bool strikes(bool frees_room = false) {
   if (mode == Mode::kOff) return false;
-  const long now = ++seen;
+  const long now = ++*seen;
   if (mode == Mode::kCount || now < call) return false;
   if (mode != Mode::kFail) ::kill(::getpid(), SIGKILL);
   if (frees_room && now > call) return false;
@@ -90,12 +86,12 @@ int open64(const char* path, int flags, ...) {
 ssize_t write(int descriptor, const void* bytes, size_t size) {
   static const auto plain = real<ssize_t (*)(int, const void*, size_t)>("write");
   if (!is_ours(descriptor)) return plain(descriptor, bytes, size);
-  if (mode == Mode::kHalf && seen + 1 >= call && size > 1) (void)!plain(descriptor, bytes, size / 2);
+  if (mode == Mode::kHalf && *seen + 1 >= call && size > 1) (void)!plain(descriptor, bytes, size / 2);
   return strikes() ? -1 : plain(descriptor, bytes, size);
 }
 ssize_t pwrite(int descriptor, const void* bytes, size_t size, off_t at) {
   static const auto plain = real<ssize_t (*)(int, const void*, size_t, off_t)>("pwrite");
-  if (mode == Mode::kHalf && seen + 1 >= call && size > 1) (void)!plain(descriptor, bytes, size / 2, at);
+  if (mode == Mode::kHalf && *seen + 1 >= call && size > 1) (void)!plain(descriptor, bytes, size / 2, at);
   return strikes() ? -1 : plain(descriptor, bytes, size, at);
 }
 ssize_t pwrite64(int descriptor, const void* bytes, size_t size, off_t at) {

@@ -33,10 +33,15 @@ COMPARE = ["compare", ROOT / "configs/quick/quickstart.yaml", "tasks=[parity]", 
            "data.batch_size=4", *MODEL]  # fmt: skip
 
 
-def run(words, cwd, fault=None, **more):
-    environment = {**os.environ, **more}
+def run(words, cwd, fault=None, calls=None):
+    environment = dict(os.environ)
     if fault:
-        environment |= {"LD_PRELOAD": str(BUILD / "libfaults.so"), "DAROPE_FAULT": fault}
+        calls.write_bytes(bytes(8))
+        environment |= {
+            "LD_PRELOAD": str(BUILD / "libfaults.so"),
+            "DAROPE_FAULT": fault,
+            "DAROPE_FAULT_CALLS": str(calls),
+        }
     return subprocess.run([DAROPE, *map(str, words)], cwd=cwd, capture_output=True, text=True,
                           errors="replace", timeout=300, env=environment)  # fmt: skip
 
@@ -92,39 +97,48 @@ VERBS = {
 }
 
 
+def left_by(name, folder):
+    """What a verb left that counts; None where that is not there."""
+    try:
+        return VERBS[name][2](folder)
+    except (OSError, ValueError):
+        return None
+
+
 class Verb:
     def __init__(self, name, folder):
         self.name, self.folder = name, folder
-        prepare, self.command, self.outcome = VERBS[name]
+        prepare, self.command, _ = VERBS[name]
         (folder / "before").mkdir(parents=True)
         prepare(folder / "before")
         shutil.copytree(folder / "before", folder / "undisturbed")
-        done = run(self.command, folder / "undisturbed", f"count:{folder / 'count'}")
+        self.count = folder / "count"
+        done = run(self.command, folder / "undisturbed", "count:0", self.count)
         assert done.returncode == 0, done.stderr
-        self.calls = int((folder / "count").read_text())
-        self.expected = self.outcome(folder / "undisturbed")
+        self.calls = int.from_bytes(self.count.read_bytes(), sys.byteorder)
+        self.expected = left_by(name, folder / "undisturbed")
 
     def strike(self, kind, call):
         """What went wrong; nothing if nothing did."""
         where = self.folder / "struck"
         shutil.rmtree(where, ignore_errors=True)
         shutil.copytree(self.folder / "before", where)
-        struck = run(self.command, where, f"{kind}:{call}")
+        struck = run(self.command, where, f"{kind}:{call}", self.count)
         if struck.returncode not in DOCUMENTED or "terminate called" in struck.stderr:
             return f"exit code {struck.returncode}: {struck.stderr[-300:]}"
-        if struck.returncode == 0 and self.outcome(where) != self.expected:
+        if struck.returncode == 0 and left_by(self.name, where) != self.expected:
             return "another outcome under exit code 0"
-        if self.name == "prepare" and self.outcome(where) == self.expected:
+        if self.name == "prepare" and left_by(self.name, where) == self.expected:
             return None  # whole already: a dataset that is there is left alone
         again = run(self.command, where)
         if again.returncode != 0:
             return f"the command again: exit code {again.returncode}: {again.stderr[-300:]}"
-        if self.outcome(where) != self.expected:
+        if left_by(self.name, where) != self.expected:
             return "another outcome of the command again"
         left = [
             str(each.relative_to(where))
             for each in where.rglob("*")
-            if each.name.startswith((".tmp-", ".lock"))
+            if each.name.startswith((".tmp-", ".part-"))  # the next holder takes a dead one's lock over
         ]
         return f"left over: {left}" if left else None
 

@@ -3,6 +3,7 @@ command has to say reaches somebody, or it fails.
 """
 
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -10,37 +11,7 @@ import subprocess
 import pytest
 from commands import TASK, done
 from programs import DAROPE, ROOT
-
-TRAIN = [
-    "threads=1", "data.batch_size=8", "data.test_examples=4", "checkpoint.dump.every=4", "logging.freq=2",
-]  # fmt: skip
-
-
-def darope(*words, cwd, **how):
-    return subprocess.run(
-        [DAROPE, *map(str, words)], cwd=cwd, capture_output=True, text=True, timeout=300, **how
-    )
-
-
-def train(folder, *more, steps=8, **how):
-    config = ROOT / "configs/quick/train.yaml"
-    return darope(
-        "train", config, f"dump_dir={folder}", f"steps={steps}", *TRAIN, *more, cwd=folder.parent, **how
-    )
-
-
-@pytest.fixture(scope="module")
-def comparison(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("comparison")
-    done("compare", *TASK, "--out", "mine", "--bundle", "b.tar.zst", cwd=folder)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("finished") / "run"
-    assert train(folder).returncode == 0
-    return folder
+from trainings import TRAIN, darope, train
 
 
 def other_digit(text):
@@ -244,9 +215,10 @@ def test_a_name_that_begins_with_a_dot_is_compared_like_others(tmp_path):
     assert len(json.loads((tmp_path / "mine" / "results.json").read_text())["runs"]) == 2
 
 
-def test_a_thousand_runs_of_a_stranger_are_reported_on(tmp_path):
+@pytest.mark.parametrize("count, code", [(200, 0), (400, 2), (5000, 2)])
+def test_runs_of_a_stranger_with_nothing_in_common_are_reported_on_or_refused(tmp_path, count, code):
     runs = tmp_path / "c" / "runs"
-    for i in range(1000):
+    for i in range(count):
         folder = runs / f"r{i}"
         folder.mkdir(parents=True)
         facts = {"schema": 1, "dataset": f"d{i}", "encoding": f"e{i}", "seed": i, "status": "diverged",
@@ -254,7 +226,9 @@ def test_a_thousand_runs_of_a_stranger_are_reported_on(tmp_path):
         (folder / "run.json").write_text(json.dumps(facts))
         (folder / "config.yaml").write_text("")
     report = darope("report", "c", cwd=tmp_path)
-    assert report.returncode == 0, report.stderr
+    assert report.returncode == code, report.stderr
+    if code:
+        assert f"{count} datasets, {count} encodings and {count} seeds are more" in report.stderr
 
 
 def test_a_config_of_very_many_keys_is_refused_soon(tmp_path):
@@ -262,3 +236,31 @@ def test_a_config_of_very_many_keys_is_refused_soon(tmp_path):
     file.write_text("".join(f"k{i}: 1\n" for i in range(90_000)))
     refused = darope("train", file, cwd=tmp_path)
     assert refused.returncode == 2 and "unknown setting" in refused.stderr, refused.stderr[:500]
+
+
+@pytest.mark.parametrize("name", ["checkpoints", "best"])
+def test_a_folder_of_checkpoints_behind_a_link_is_refused_and_kept(finished, tmp_path, name):
+    folder, elsewhere = tmp_path / "run", tmp_path / "elsewhere"
+    shutil.copytree(finished, folder)
+    shutil.copytree(folder / "checkpoints", elsewhere)
+    (elsewhere / ".tmp-60").mkdir()
+    shutil.rmtree(folder / name, ignore_errors=True)
+    (folder / name).symlink_to(elsewhere)
+    before = sorted(elsewhere.rglob("*"))
+    longer = train(folder, "--allow-config-change=steps", steps=12)
+    assert longer.returncode == 2 and f"{name} is a link" in longer.stderr, longer.stderr
+    assert sorted(elsewhere.rglob("*")) == before
+
+
+def test_a_data_file_that_is_cut_while_it_is_read_is_named(tmp_path):
+    text, mine = tmp_path / "own.txt", tmp_path / "mine"
+    text.write_bytes(bytes(97 + i * i % 23 for i in range(400_000)))
+    words = [DAROPE, "compare", "--data", text, "--out", mine, "--encodings", "nope,rope", "--seeds", "1",
+             "--jobs", "1", "steps=100000", "logging.freq=1", "threads=1"]  # fmt: skip
+    child = subprocess.Popen(words, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    while not list(mine.glob("runs/*/metrics.jsonl")):
+        assert child.poll() is None, child.stderr.read()
+    os.truncate(text, 0)
+    said = child.communicate(timeout=120)[1]
+    assert child.returncode != 0 and "SIGBUS: a file that was being read has become shorter" in said, said
+    assert "nope-s0 (ended by signal 7, Bus error, see" in said

@@ -216,7 +216,10 @@ void compare_verb(const CompareSettings& s, const CLI::App& verb) {
   for (const std::string& bundle : s.from) finished_in(plan, bundle);
   make_directories(out);
   const Lock lock(ComparisonFolder(out).lock(s.shard), fmt::format("comparing in {}", out.string()));
-  check_folder(plan);  // once more: until now, another process may have been at work here
+  check_folder(plan);   // once more: until now, another process may have been at work here
+  if (s.shard.empty())  // other shares may be at work beside this one
+    for (const ComparisonFolder folder(out); const fs::path& each : {out, folder.runs(), folder.jobs()})
+      remove_leftovers(each);
   write_file(ComparisonFolder(out).record(), to_text(joined_to_folder(fixed, out)));
   const auto take = [&](const std::vector<RunConfig>& runs) {
     for (const std::string& bundle : s.from) take_finished(runs, bundle);

@@ -82,7 +82,7 @@ void print_json(const SavedRun& run, const Dataset& data, const std::vector<Scor
                                               {"mean", row.mean},
                                               {"deviation", row.deviation},
                                               {"examples", row.examples}}
-                           .dump());
+                           .dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
 
 // The parts of a table that fit a screen: a curve of a hundred places is for the report.

@@ -60,6 +60,7 @@ Preparation::Preparation(const Kind& kind, const PrepareRequest& request)
     throw Error(
         fmt::format("another process is preparing {}: wait for it, or choose another --out", out_.string()));
   remove_leftovers_of(folder_);
+  remove_leftovers(folder_);
   remove_file(folder_ / "manifest.json");  // of one that was killed just before its end
   manifest_.kind = kind.name;
 }

@@ -1,0 +1,22 @@
+"""Trainings of seconds, as people start them."""
+
+import subprocess
+
+from programs import DAROPE, ROOT
+
+TRAIN = [
+    "threads=1", "data.batch_size=8", "data.test_examples=4", "checkpoint.dump.every=4", "logging.freq=2",
+]  # fmt: skip
+
+
+def darope(*words, cwd, **how):
+    return subprocess.run(
+        [DAROPE, *map(str, words)], cwd=cwd, capture_output=True, text=True, timeout=300, **how
+    )
+
+
+def train(folder, *more, steps=8, **how):
+    config = ROOT / "configs/quick/train.yaml"
+    return darope(
+        "train", config, f"dump_dir={folder}", f"steps={steps}", *TRAIN, *more, cwd=folder.parent, **how
+    )
