@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
@@ -19,10 +19,12 @@ from tokenizers.processors import TemplateProcessing
 from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast
 
 from ..hf.tokenizer import tokenizer_for
+from .long.ask import score_long
+from .long.suites import SUITES
 from .table import find
 from .tasks import make_task, manager
 
-__all__ = ["Options", "Scored", "load", "score"]
+__all__ = ["Options", "Scored", "check", "load", "score"]
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,9 @@ class Options:
     device: str = "cpu"
     limit: int | None = None  # questions of each part, for a first look
     shots: int | None = None  # worked examples before a question; None: as lm-eval has it
+    lengths: tuple[int, ...] | None = None  # of long prompts; None: the training length, times 1, 2, 4 and 8
+    books: Path | None = None  # that hide what is asked for; None: data / "books"
+    prompts: Path | None = None  # where long prompts are kept; None: here, in prompts/
 
 
 @dataclass(frozen=True)
@@ -46,6 +51,7 @@ class Scored:
     hash: str  # of all prompts and answers: models with the same one were asked the same
     metrics: list[dict]
     scores: list[dict]
+    bands: list[dict] = field(default_factory=list)  # of long prompts: quartiles over tasks
 
 
 def begins_with_a_document(tokenizer: PreTrainedTokenizerFast) -> int:
@@ -97,7 +103,17 @@ def load(run: str, options: Options) -> Uncut:
     )
 
 
+def check(name: str, options: Options) -> None:
+    """Refuses an unknown name, and files that are not there, before hours are spent."""
+    if name in SUITES:
+        SUITES[name].check(options.data, options.books or options.data / "books")
+    else:
+        find(name, beside=tuple(SUITES)).parts(options.data)
+
+
 def score(model: Uncut, name: str, options: Options) -> Scored:
+    if name in SUITES:
+        return Scored(name, *score_long(model, name, options))
     benchmark = find(name)
     tasks = [make_task(stock, read(options.data)) for stock, read in benchmark.parts(options.data).items()]
     if options.shots is not None:
