@@ -70,7 +70,7 @@ def source(data, prompts, limit=3):
         books=data / "books",
         prompts=prompts,
         tokens=lambda text: 1 + len(text.encode()),
-        cut=lambda text, most: text,
+        ends=lambda text, first, last: text,
         tokenizer="bytes",
         limit=limit,
     )
@@ -317,7 +317,7 @@ def test_losses_and_texts_are_the_models_own():
     model = tiny_model()
     reader = uncut(model, 512)
     pairs = [("a short one is", " this"), ("and one that is rather longer than that", " 12345"), ("x", "y")]
-    for (prompt, right), read in zip(pairs, answer_losses(reader, pairs)):
+    for (prompt, right), read in zip(pairs, answer_losses(reader, pairs, [9] * 3)):
         ids = torch.tensor([[256, *(prompt + right).encode()]])
         logs = model(ids).logits.double().log_softmax(-1)[0, :-1]
         told = logs.gather(1, ids[0, 1:, None])[-len(right.encode()) :]
@@ -342,13 +342,14 @@ def test_a_model_gets_scores_by_length(data, tmp_path):
     assert names == ["match", "answer_nll", "answer_accuracy", "gain"]
     assert {each["x"] for each in found.scores} == {0, 2048}
     assert len(found.scores) == 4 * 10 and {each["cluster"] for each in found.scores} == set(range(5))
-    assert {band["metric"] for band in found.bands} == set(names)
+    assert {band["metric"] for band in found.bands} == set(names) and found.parts == list(babilong.TASKS)
     source = source_of(reader, options)
     asked = [each for length in (0, 2048) for each in SUITES["babilong"].questions(source, length)]
     assert found.hash == hash_of(asked) != hash_of(asked[:5])
     given = [(each.prompt + each.lead, each.right) for each in asked]
     bare = [(each.bare + each.lead, each.right) for each in asked]
-    for example, (read, alone) in enumerate(zip(answer_losses(reader, given), answer_losses(reader, bare))):
+    reads = zip(answer_losses(reader, given, [20] * 10), answer_losses(reader, bare, [20] * 10))
+    for example, (read, alone) in enumerate(reads):
         ours = {each["metric"]: each["value"] for each in found.scores if each["example"] == example}
         assert ours["answer_nll"] == pytest.approx(read.nll)
         assert ours["gain"] == pytest.approx(alone.nll - read.nll)

@@ -51,6 +51,7 @@ class Scored:
     hash: str  # of all prompts and answers: models with the same one were asked the same
     metrics: list[dict]
     scores: list[dict]
+    parts: list[str] = field(default_factory=list)  # of long prompts: what the clusters are called
     bands: list[dict] = field(default_factory=list)  # of long prompts: quartiles over tasks
 
 
@@ -113,7 +114,7 @@ def check(name: str, options: Options) -> None:
 
 def score(model: Uncut, name: str, options: Options) -> Scored:
     if name in SUITES:
-        return Scored(name, *score_long(model, name, options))
+        return Scored(name, **score_long(model, name, options))
     benchmark = find(name)
     tasks = [make_task(stock, read(options.data)) for stock, read in benchmark.parts(options.data).items()]
     if options.shots is not None:

@@ -30,9 +30,10 @@ class Read:
 
 
 @torch.no_grad()
-def answer_losses(model, pairs: list[tuple[str, str]]) -> list[Read]:
-    """Of each answer behind its prompt. Only the logits of answers are formed."""
-    encoded = [model._encode_pair(*pair) for pair in pairs]
+def answer_losses(model, pairs: list[tuple[str, str]], rooms: list[int]) -> list[Read]:
+    """Of each answer behind its prompt, as far as there is room. Only the logits of answers are formed."""
+    split = (model._encode_pair(*pair) for pair in pairs)
+    encoded = [(prompt, right[:room]) for (prompt, right), room in zip(split, rooms)]
     order = sorted(range(len(pairs)), key=lambda i: -len(encoded[i][0]) - len(encoded[i][1]))
     found: dict[int, Read] = {}
     for first in range(0, len(order), model.batch_size):
@@ -70,24 +71,25 @@ def written(model, questions: list[Question]) -> list[str]:
 def source_of(model, options) -> Source:
     tokenizer = model.tokenizer
 
-    def cut(text: str, most: int) -> str:
+    def ends(text: str, first: int, last: int) -> str:
         ids = tokenizer(text, add_special_tokens=False)["input_ids"]
-        half = most // 2
-        return text if len(ids) <= most else tokenizer.decode(ids[:half]) + tokenizer.decode(ids[-half:])
+        if len(ids) <= first + last:
+            return text
+        return tokenizer.decode(ids[:first]) + tokenizer.decode(ids[len(ids) - last :])
 
     return Source(
         data=options.data,
         books=options.books or options.data / "books",
         prompts=options.prompts or Path("prompts"),
         tokens=lambda text: len(tokenizer(text)["input_ids"]),
-        cut=cut,
+        ends=ends,
         tokenizer=hashlib.sha256(tokenizer.backend_tokenizer.to_str().encode()).hexdigest(),
         limit=options.limit,
     )
 
 
-def score_long(model, name: str, options) -> tuple[str, list[dict], list[dict], list[dict]]:
-    """The hash of what was asked, metrics, scores, and the bands over tasks."""
+def score_long(model, name: str, options) -> dict[str, object]:
+    """The hash of what was asked, metrics, scores, the tasks' names, and the bands over tasks."""
     suite = SUITES[name]
     trained = model.model.config.max_position_embeddings
     lengths = options.lengths or [times * trained for times in suite.times]
@@ -96,26 +98,27 @@ def score_long(model, name: str, options) -> tuple[str, list[dict], list[dict], 
     if not questions:
         raise ValueError(f"no question of {name} fits the lengths {', '.join(map(str, lengths))}")
     texts = written(model, questions)
-    reads = answer_losses(model, [(each.prompt + each.lead, each.right) for each in questions])
+    rooms = [each.room for each in questions]
+    reads = answer_losses(model, [(each.prompt + each.lead, each.right) for each in questions], rooms)
     bares = [i for i, each in enumerate(questions) if each.bare is not None]
-    before = answer_losses(
-        model, [(questions[i].bare + questions[i].lead, questions[i].right) for i in bares]
-    )
-    alone = dict(zip(bares, before))
+    alone = [(questions[i].bare + questions[i].lead, questions[i].right) for i in bares]
+    losses = answer_losses(model, alone, [rooms[i] for i in bares])
+    without = {i: read.nll for i, read in zip(bares, losses)}
     parts = sorted({each.part for each in questions})
     scores: list[dict] = []
     for example, (question, text, read) in enumerate(zip(questions, texts, reads)):
         values = {metric: (value, 1) for metric, value in suite.judge(question, text).items()}
         values["answer_nll"] = (read.nll, read.tokens)
         values["answer_accuracy"] = (read.accuracy, read.tokens)
-        if example in alone:
-            values["gain"] = (alone[example].nll - read.nll, read.tokens)
+        if question.bare is not None:
+            values["gain"] = (without[example] - read.nll, read.tokens)
         cluster = parts.index(question.part) if len(parts) > 1 else example
         place = {"axis": "length", "x": question.length, "example": example, "cluster": cluster}
         scores += [{"metric": m, **place, "value": v, "tokens": n} for m, (v, n) in values.items()]
     names = [*suite.metrics, "answer_nll", "answer_accuracy", *(["gain"] if bares else [])]
     metrics = [describe(each, min(lengths) > 0, trained) for each in names]
-    return hash_of(questions), metrics, scores, bands(scores) if len(parts) > 1 else []
+    over_tasks = bands(scores) if len(parts) > 1 else []
+    return dict(hash=hash_of(questions), metrics=metrics, scores=scores, parts=parts, bands=over_tasks)
 
 
 def bands(scores: list[dict]) -> list[dict]:

@@ -7,11 +7,11 @@ import json
 import random
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
-from . import babilong, ruler, ruler_qa
+from . import babilong, code, longbench, ruler, ruler_qa
 from .books import Books
 from .question import SEED, Plan, Question, fitted, kept
 
@@ -24,7 +24,7 @@ class Source:
     books: Path
     prompts: Path  # where they are kept
     tokens: Callable[[str], int]  # of a text, as a model reads it
-    cut: Callable[[str, int], str]  # the first and the last tokens of a text, so many in all
+    ends: Callable[[str, int, int], str]  # a text's first and last tokens, so many of each, if it has more
     tokenizer: str  # its hash
     limit: int | None  # questions of each part
 
@@ -131,7 +131,71 @@ def babilong_questions(source: Source, length: int) -> list[Question]:
     return made(source, "babilong", length, [*books.files, *files], parts, count)
 
 
+def fitting(source: Source, question: Question) -> Question:
+    """Pieces that were cut can be more tokens once they stand together: then the first ones go."""
+    most = question.length - question.room
+    if most < 2:
+        raise ValueError(f"{question.part} takes {question.room} tokens to answer: give larger --lengths")
+    prompt, kept = question.prompt, most - 1
+    while source.tokens(prompt) > most:
+        prompt, kept = source.ends(prompt, 0, kept), kept - 1
+    return replace(question, prompt=prompt)
+
+
+def longbench_check(data: Path, books: Path) -> None:
+    folder = data / "longbench"
+    there = longbench.rows_of(folder)
+    for name in ("prompt", "maxlen"):
+        for task in set(there) - set(longbench.read_config(folder, name)):
+            raise ValueError(f"{folder}/config/dataset2{name}.json says nothing of {task}")
+    for task in [each for each in longbench.MEASURES if each not in there]:
+        print(f"left out: longbench's {task}: there is no {folder}/data/{task}.jsonl", file=sys.stderr)
+
+
+def longbench_questions(source: Source, length: int) -> list[Question]:
+    folder = source.data / "longbench"
+    templates, rooms = longbench.read_config(folder, "prompt"), longbench.read_config(folder, "maxlen")
+    return [
+        fitting(source, longbench.question(task, row, templates[task], rooms[task], length, source.ends))
+        for task, rows in longbench.rows_of(folder).items()
+        for row in rows[: source.limit]
+    ]
+
+
+def crosscodeeval_check(data: Path, books: Path) -> None:
+    if "python" in code.rows_of(data / "crosscodeeval", code.CROSSCODEEVAL):
+        code.python_parser()
+
+
+def crosscodeeval_questions(source: Source, length: int) -> list[Question]:
+    return [
+        fitting(source, code.crosscodeeval_question(part, row, length, source.ends))
+        for part, rows in code.rows_of(source.data / "crosscodeeval", code.CROSSCODEEVAL).items()
+        for row in rows[: source.limit]
+    ]
+
+
+def repobench_check(data: Path, books: Path) -> None:
+    code.rows_of(data / "repobench", code.REPOBENCH)
+
+
+def repobench_questions(source: Source, length: int) -> list[Question]:
+    return [
+        fitting(source, code.repobench_question(part, row, length, source.tokens))
+        for part, rows in code.rows_of(source.data / "repobench", code.REPOBENCH).items()
+        for row in rows[: source.limit]
+    ]
+
+
+IDENTIFIERS = ("identifier_match", "identifier_f1")
+LINES = ("edit_similarity", "exact_match")
+GROWING, WHOLE = (1, 2, 4, 8), (8,)
 SUITES = {
-    "ruler": Suite(("match",), ruler.judge, ruler_check, ruler_questions, (1, 2, 4, 8)),
-    "babilong": Suite(("match",), babilong.judge, babilong_check, babilong_questions, (1, 2, 4, 8)),
+    "ruler": Suite(("match",), ruler.judge, ruler_check, ruler_questions, GROWING),
+    "babilong": Suite(("match",), babilong.judge, babilong_check, babilong_questions, GROWING),
+    "longbench": Suite(("score",), longbench.judge, longbench_check, longbench_questions, WHOLE),
+    "crosscodeeval": Suite(
+        LINES + IDENTIFIERS, code.crosscodeeval_judge, crosscodeeval_check, crosscodeeval_questions, WHOLE
+    ),
+    "repobench": Suite(LINES, code.repobench_judge, repobench_check, repobench_questions, WHOLE),
 }
