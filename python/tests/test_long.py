@@ -17,6 +17,7 @@ from conftest import ROOT
 
 lm_eval = pytest.importorskip("lm_eval", reason="needs lm-eval")
 pytest.importorskip("wonderwords", reason="needs wonderwords")
+from darope.benchmarks.__main__ import main  # noqa: E402
 from darope.benchmarks.long import babilong, ruler, ruler_qa  # noqa: E402
 from darope.benchmarks.long.ask import answer_losses, bands, source_of, written  # noqa: E402
 from darope.benchmarks.long.question import Question, hash_of  # noqa: E402
@@ -366,6 +367,18 @@ def test_missing_files_are_named_before_a_model_is_asked(data, tmp_path, capsys)
         SUITES["ruler"].questions(source(data, tmp_path), 0)
     with pytest.raises(ValueError, match="no benchmark is called 'rule'; there are .*ruler, babilong"):
         check("rule", Options(data=data))
+
+
+@pytest.mark.parametrize("error", [torch.OutOfMemoryError("CUDA out of memory"), MemoryError()])
+def test_a_prompt_beyond_memory_is_said_in_one_sentence(data, monkeypatch, capsys, error):
+    def load(*_):
+        raise error
+
+    monkeypatch.setattr("darope.benchmarks.run.load", load)
+    monkeypatch.setattr("sys.argv", ["x", "run", "--tasks", "babilong", "--data", str(data)])
+    assert main() == 2
+    told = capsys.readouterr().err
+    assert "8 prompts at once take more memory than cpu has" in told and told.count("\n") == 1
 
 
 def test_the_verb_keeps_long_scores_and_a_report_shows_them(data, tmp_path):

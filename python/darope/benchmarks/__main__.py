@@ -97,12 +97,19 @@ def main() -> int:
     try:
         import darope.hf  # noqa: F401, models register themselves
 
-        from .run import Options
+        from .run import Options, is_out_of_memory
     except ImportError as error:
         print(f"darope.benchmarks: {error}: run pip install 'darope[eval]'", file=sys.stderr)
         return BAD_INPUT
+    options = Options(**given)
     try:
-        score_all(runs, names, program, Options(**given))
+        score_all(runs, names, program, options)
+    except (MemoryError, RuntimeError) as error:
+        if not is_out_of_memory(error):
+            raise
+        what = f"{options.batch_size} prompts at once take more memory than {options.device} has"
+        print(f"darope.benchmarks: {what}: give a smaller --batch-size, or shorter ones", file=sys.stderr)
+        return BAD_INPUT
     except (ValueError, OSError) as error:
         print(f"darope.benchmarks: {error}", file=sys.stderr)
         return BAD_INPUT

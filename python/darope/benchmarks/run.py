@@ -24,7 +24,7 @@ from .long.suites import SUITES
 from .table import find
 from .tasks import make_task, manager
 
-__all__ = ["Options", "Scored", "check", "load", "score"]
+__all__ = ["Options", "Scored", "check", "is_out_of_memory", "load", "score"]
 
 
 @dataclass(frozen=True)
@@ -102,6 +102,10 @@ def load(run: str, options: Options) -> Uncut:
         prefix_token_id=begins_with_a_document(tokenizer),
         logits_cache=False,
     )
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    return isinstance(error, (MemoryError, torch.OutOfMemoryError)) or "can't allocate memory" in str(error)
 
 
 def check(name: str, options: Options) -> None:
