@@ -8,7 +8,7 @@ import warnings
 import pytest
 
 pytest.importorskip("lm_eval", reason="needs lm-eval")
-from darope.benchmarks.long import code, longbench, measures  # noqa: E402
+from darope.benchmarks.long import crosscodeeval, longbench, measures, repobench  # noqa: E402
 from darope.benchmarks.long.suites import SUITES  # noqa: E402
 from test_benchmarks import write  # noqa: E402
 from test_long import made_question, source  # noqa: E402
@@ -148,19 +148,24 @@ def test_longbench_reads_its_own_files_and_cuts_the_middle(read, tmp_path):
 def test_a_completion_ends_with_its_first_statement(language, prompt, told, first):
     if language == "python":
         pytest.importorskip("tree_sitter_python", reason="needs tree-sitter-python")
-    assert code.statement(prompt, told, language) == first
+    assert crosscodeeval.statement(prompt, told, language) == first
 
 
 def test_identifiers_are_words_without_strings_and_keywords():
-    assert code.identifiers('return self.name[\'a b\'] + f("x\\"y", True, 2)', "python") == [
+    assert crosscodeeval.identifiers('return self.name[\'a b\'] + f("x\\"y", True, 2)', "python") == [
         "self",
         "name",
         "f",
         "True",
     ]
-    assert code.identifiers("final String s = this.x;", "java") == ["String", "s", "x"]
-    assert code.identifiers("const s: string = await f()", "typescript") == ["s", "string", "await", "f"]
-    assert "string" not in code.identifiers("string s", "csharp")
+    assert crosscodeeval.identifiers("final String s = this.x;", "java") == ["String", "s", "x"]
+    assert crosscodeeval.identifiers("const s: string = await f()", "typescript") == [
+        "s",
+        "string",
+        "await",
+        "f",
+    ]
+    assert "string" not in crosscodeeval.identifiers("string s", "csharp")
 
 
 def test_crosscodeeval_compares_statements_and_identifiers(read, tmp_path):
@@ -206,7 +211,7 @@ def test_repobench_drops_lines_of_other_files_from_behind(read, tmp_path):
         asked.prompt,
     )
     assert 480 < 1 + len(asked.prompt) + 128 <= 512
-    assert code.repobench_judge(asked, '"""\nwords\n"""\n# so\nz  = first\n') == {
+    assert SUITES["repobench"].judge(asked, '"""\nwords\n"""\n# so\nz  = first\n') == {
         "exact_match": 1,
         "edit_similarity": pytest.approx(0.95),
     }
@@ -222,7 +227,7 @@ def test_repobench_drops_lines_of_other_files_from_behind(read, tmp_path):
     ],
 )
 def test_the_first_line_that_is_no_comment(language, told, line):
-    assert code.first_line(told, language) == line
+    assert repobench.first_line(told, language) == line
 
 
 def test_missing_and_broken_files_are_named(tmp_path):
@@ -234,6 +239,6 @@ def test_missing_and_broken_files_are_named(tmp_path):
         with pytest.raises(ValueError, match=words):
             SUITES[name].check(tmp_path, tmp_path)
     with pytest.raises(ValueError, match="row of CrossCodeEval's java does not fit"):
-        code.crosscodeeval_question("java", json.loads("{}"), 99, by_bytes)
+        crosscodeeval.question("java", json.loads("{}"), 99, by_bytes)
     with pytest.raises(ValueError, match="row of RepoBench's python-in_file does not fit"):
-        code.repobench_question("python-in_file", {"context": [{}]}, 99, len)
+        repobench.question("python-in_file", {"context": [{}]}, 99, len)

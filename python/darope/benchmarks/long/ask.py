@@ -15,7 +15,8 @@ import torch
 from lm_eval.api.instance import Instance
 
 from .question import Question, hash_of
-from .suites import SUITES, Source
+from .suite import Source
+from .suites import SUITES
 
 __all__ = ["Read", "answer_losses", "bands", "score_long"]
 
@@ -116,7 +117,7 @@ def score_long(model, name: str, options) -> dict[str, object]:
         place = {"axis": "length", "x": question.length, "example": example, "cluster": cluster}
         scores += [{"metric": m, **place, "value": v, "tokens": n} for m, (v, n) in values.items()]
     names = [*suite.metrics, "answer_nll", "answer_accuracy", *(["gain"] if bares else [])]
-    metrics = [describe(each, min(lengths) > 0, trained) for each in names]
+    metrics = [describe(each, suite.metrics, min(lengths) > 0, trained) for each in names]
     over_tasks = bands(scores) if len(parts) > 1 else []
     return dict(hash=hash_of(questions), metrics=metrics, scores=scores, parts=parts, bands=over_tasks)
 
@@ -136,21 +137,16 @@ def bands(scores: list[dict]) -> list[dict]:
     return rows
 
 
-UNITS = {
-    "match": ("answers that match", "share", "share of the right answers that the model's own answer names"),
-    "score": ("the task's own measure", "share", "the measure of the task's authors, from 0 to 1"),
-    "exact_match": ("exact match", "share", "answers that are the right line, but for spaces around words"),
-    "edit_similarity": ("edit similarity", "share", "matching characters of the answer and the right line"),
-    "identifier_match": ("identifier match", "share", "answers with the identifiers of the right statement"),
-    "identifier_f1": ("identifier F1", "share", "identifiers shared with the right statement"),
+OF_THE_RIGHT_ANSWER = {  # title, unit and meaning
     "answer_nll": ("loss of the right answer", "nats per token", "negative log-likelihood, when it is given"),
     "answer_accuracy": ("likeliest tokens", "share", "tokens of the right answer that are the likeliest"),
     "gain": ("gain by the context", "nats per token", "loss without the context less the loss with it"),
 }
 
 
-def describe(metric: str, by_factors: bool, trained: int) -> dict:
-    title, unit, meaning = UNITS[metric]
+def describe(metric: str, own: dict[str, tuple[str, str]], by_factors: bool, trained: int) -> dict:
+    described = {name: (title, "share", meaning) for name, (title, meaning) in own.items()}
+    title, unit, meaning = {**described, **OF_THE_RIGHT_ANSWER}[metric]
     return {
         "name": metric,
         "axis": {

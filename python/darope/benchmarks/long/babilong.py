@@ -6,8 +6,10 @@ right if the first sentence names the right label and no other; labels that the 
 
 from __future__ import annotations
 
+import json
 import random
 import re
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,9 +18,10 @@ from lm_eval.tasks._yaml_loader import load_yaml
 
 from ..tasks import manager
 from .books import Books, first_words
-from .question import Draft, Plan, Question
+from .question import SEED, Draft, Plan, Question
+from .suite import GROWING, Source, Suite, books_of, made
 
-__all__ = ["TASKS", "Sample", "judge", "plan", "read_babi"]
+__all__ = ["SUITE", "TASKS", "read_babi"]
 
 PLACES = ("bathroom", "bedroom", "garden", "hallway", "kitchen", "office")
 TASKS = {  # the labels among which an answer is
@@ -108,3 +111,52 @@ def judge(question: Question, written: str) -> dict[str, float]:
     asked = question.facts[0].lower()
     named = {label for label in TASKS[question.part] if label in text and label not in asked}
     return {"match": float(named == {question.answers[0].lower()})}
+
+
+def babi_files(data: Path) -> list[Path]:
+    folder = data / "babi" / "tasks_1-20_v1-2" / "en"
+    files = [next(iter(sorted(folder.glob(f"{task}_*_test.txt"))), None) for task in TASKS]
+    if None in files:
+        raise ValueError(f"{folder} should hold bAbI's qa1_*_test.txt to qa5_*_test.txt")
+    return files
+
+
+def babi_chosen(data: Path) -> dict[str, list[int]]:
+    file = data / "babilong" / "test_100_idxs.json"
+    if not file.is_file():
+        raise ValueError(f"{file} is missing: docs/benchmarks.md says what each benchmark reads")
+    return json.loads(file.read_text())
+
+
+def check(data: Path, books: Path) -> None:
+    books_of(books)
+    babi_files(data)
+    babi_chosen(data)
+
+
+def questions(source: Source, length: int) -> list[Question]:
+    books, files, chosen = books_of(source.books), babi_files(source.data), babi_chosen(source.data)
+    samples = {task: read_babi(file) for task, file in zip(TASKS, files)}
+
+    def own(task: str) -> Callable[[int], Plan]:
+        return lambda index: plan(
+            task,
+            samples[task][chosen[task][index]],
+            books,
+            source.tokens,
+            length,
+            random.Random(f"{SEED}/book/{task}/{length}/{index}"),
+        )
+
+    count = min(source.limit or sys.maxsize, min(len(chosen[task]) for task in samples))
+    parts = {task: own(task) for task in samples}
+    return made(source, "babilong", length, [*books.files, *files], parts, count)
+
+
+SUITE = Suite(
+    metrics={"match": ("right labels", "whether the first sentence names the right label and no other")},
+    judge=judge,
+    check=check,
+    questions=questions,
+    times=GROWING,
+)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 from ..rows import objects_of
 from . import measures
 from .question import Question
+from .suite import WHOLE, Source, Suite, fitting
 
-__all__ = ["MEASURES", "judge", "question", "read_config", "rows_of"]
+__all__ = ["MEASURES", "SUITE", "question"]
 
 MEASURES: dict[str, Callable[[str, str], float]] = {
     "narrativeqa": measures.token_f1,
@@ -82,3 +84,32 @@ def judge(asked: Question, told: str) -> dict[str, float]:
         told = told.lstrip("\n").split("\n")[0]
     more = (list(asked.facts),) if asked.part == "trec" else ()
     return {"score": max(MEASURES[asked.part](told, right, *more) for right in asked.answers)}
+
+
+def check(data: Path, books: Path) -> None:
+    folder = data / "longbench"
+    there = rows_of(folder)
+    for name in ("prompt", "maxlen"):
+        for task in set(there) - set(read_config(folder, name)):
+            raise ValueError(f"{folder}/config/dataset2{name}.json says nothing of {task}")
+    for task in [each for each in MEASURES if each not in there]:
+        print(f"left out: longbench's {task}: there is no {folder}/data/{task}.jsonl", file=sys.stderr)
+
+
+def questions(source: Source, length: int) -> list[Question]:
+    folder = source.data / "longbench"
+    templates, rooms = read_config(folder, "prompt"), read_config(folder, "maxlen")
+    return [
+        fitting(source, question(task, row, templates[task], rooms[task], length, source.ends))
+        for task, rows in rows_of(folder).items()
+        for row in rows[: source.limit]
+    ]
+
+
+SUITE = Suite(
+    metrics={"score": ("the task's own measure", "what the task's authors measure, from 0 to 1")},
+    judge=judge,
+    check=check,
+    questions=questions,
+    times=WHOLE,
+)

@@ -10,15 +10,19 @@ import math
 import random
 import re
 import string
+import sys
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 from .books import Books, first_words
-from .question import Draft, Plan, Question
+from .question import SEED, Draft, Plan, Question
+from .ruler_qa import FILES
+from .suite import GROWING, Source, Suite, books_of, made
 
-__all__ = ["TASKS", "judge"]
+__all__ = ["SUITE", "TASKS"]
 
 # These sentences are the benchmark's own: other words would make it another one.
 NOISE = "The grass is green. The sky is blue. The sun is yellow. Here we go. There and back again."
@@ -234,3 +238,40 @@ def judge(question: Question, written: str) -> dict[str, float]:
     text = re.sub(r"[\x00-\x1f]", "\n", written.strip()).strip().lower()
     found = [answer.lower() in text for answer in question.answers]
     return {"match": float(any(found)) if question.part.startswith("qa_") else sum(found) / len(found)}
+
+
+def documents_in(data: Path) -> dict[str, Path]:
+    return {part: data / "ruler" / name for part, (name, _) in FILES.items()}
+
+
+def check(data: Path, books: Path) -> None:
+    books_of(books)
+    words_of("noun")
+    for part, file in documents_in(data).items():
+        if not file.is_file():
+            print(f"left out: ruler's {part}: {file} is missing", file=sys.stderr)
+
+
+def questions(source: Source, length: int) -> list[Question]:
+    if length == 0:
+        raise ValueError("RULER has no length 0: give --lengths of at least 1024")
+    books = books_of(source.books)
+    files = {part: file for part, file in documents_in(source.data).items() if file.is_file()}
+
+    def own(part: str, task: Task) -> Callable[[int], Plan]:
+        return lambda index: task(books, length, random.Random(f"{SEED}/book/{part}/{length}/{index}"))
+
+    parts = {part: own(part, task) for part, task in TASKS.items()}
+    for part, file in files.items():
+        parts[part] = FILES[part][1](file).plan
+    count = source.limit or 500
+    return made(source, "ruler", length, [*books.files, *files.values()], parts, count)
+
+
+SUITE = Suite(
+    metrics={"match": ("answers that match", "the share of the right answers that occur in what is written")},
+    judge=judge,
+    check=check,
+    questions=questions,
+    times=GROWING,
+)

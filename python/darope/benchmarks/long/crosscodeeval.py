@@ -1,6 +1,4 @@
-"""The next line of code, with other files of the repository before it: CrossCodeEval (Ding et al., 2023) and
-RepoBench 1.1 (Liu et al., 2023).
-"""
+"""CrossCodeEval (Ding et al., 2023): the next statement, with what was found in other files before it."""
 
 from __future__ import annotations
 
@@ -10,22 +8,12 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
-from ..rows import objects_of
+from ..rows import some_of
 from .measures import edit_similarity
 from .question import Question
+from .suite import WHOLE, Source, Suite, fitting
 
-__all__ = [
-    "CROSSCODEEVAL",
-    "REPOBENCH",
-    "crosscodeeval_question",
-    "crosscodeeval_judge",
-    "first_line",
-    "identifiers",
-    "repobench_question",
-    "repobench_judge",
-    "rows_of",
-    "statement",
-]
+__all__ = ["SUITE", "identifiers", "question", "statement"]
 
 # What is no identifier, as CrossCodeEval lists it: JavaScript's words for TypeScript, and no true or false.
 KEYWORDS = {
@@ -49,21 +37,9 @@ KEYWORDS = {
         return static super switch this throw try typeof var void while with yield""".split()
     ),
 }
-CROSSCODEEVAL = {language: f"{language}/line_completion_rg1_bm25.jsonl" for language in KEYWORDS}
-REPOBENCH = {
-    f"{language}-{setting}": f"{language}/{setting}.jsonl"
-    for language in ("python", "java")
-    for setting in ("cross_file_first", "cross_file_random", "in_file")
-}
-OF_OTHER_FILES = 12800 / 16384  # CrossCodeEval's share of a prompt
+FILES = {language: f"{language}/line_completion_rg1_bm25.jsonl" for language in KEYWORDS}
+OF_OTHER_FILES = 12800 / 16384  # of a prompt, in the authors' settings
 STRINGS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|' + r"'[^'\\]*(?:\\.[^'\\]*)*'")
-
-
-def rows_of(folder: Path, files: dict[str, str]) -> dict[str, list[dict]]:
-    found = {part: objects_of(folder / name) for part, name in files.items() if (folder / name).is_file()}
-    if not found:
-        raise ValueError(f"{folder} should hold one of {', '.join(files.values())}")
-    return found
 
 
 @cache
@@ -110,9 +86,7 @@ def identifiers(code: str, language: str) -> list[str]:
     return [word for word in words if re.match("[_a-zA-Z]", word) and word not in KEYWORDS[language]]
 
 
-def crosscodeeval_question(
-    part: str, row: dict, length: int, ends: Callable[[str, int, int], str]
-) -> Question:
+def question(part: str, row: dict, length: int, ends: Callable[[str, int, int], str]) -> Question:
     """The first tokens of what was found in other files, and the last ones of the file itself."""
     room = 50
     try:
@@ -134,7 +108,7 @@ def crosscodeeval_question(
     )
 
 
-def crosscodeeval_judge(asked: Question, told: str) -> dict[str, float]:
+def judge(asked: Question, told: str) -> dict[str, float]:
     told = without_comments(statement(asked.facts[0], told, asked.part))
     right = without_comments(asked.answers[0])
     lines, right_lines = (
@@ -150,56 +124,31 @@ def crosscodeeval_judge(asked: Question, told: str) -> dict[str, float]:
     }
 
 
-def repobench_question(part: str, row: dict, length: int, tokens: Callable[[str], int]) -> Question:
-    """Lines of other files go from behind until the prompt fits."""
-    room, mark = 128, "#" if part.startswith("python") else "//"
-    try:
-        snippets = [f"{mark} Path: {each['path']}\n{each['snippet']}\n\n" for each in row["context"]]
-        others = f"{mark} Repo Name: {row['repo_name']}\n" + "".join(snippets)
-        own = f"{mark} Path: {row['file_path']}\n{row['import_statement']}\n{row['cropped_code']}\n"
-        right = row["next_line"]
-    except (KeyError, TypeError) as error:
-        raise ValueError(f"a row of RepoBench's {part} does not fit ({error!r})") from None
-    excess = tokens(others) + tokens(own) - (length - room)
-    if excess > 0:
-        lines = others.split("\n")
-        while lines and excess >= 0:
-            excess -= tokens(lines.pop())
-        others = "\n".join(lines) + "\n\n" if lines else ""
-    return Question(
-        part=part,
-        length=length,
-        prompt=re.sub("\n{4,}", "\n\n", others + own),
-        bare=None,
-        lead="",
-        right=right,
-        answers=[right],
-        room=room,
-    )
+def check(data: Path, books: Path) -> None:
+    if "python" in some_of(data / "crosscodeeval", FILES):
+        python_parser()
 
 
-def first_line(told: str, language: str) -> str:
-    """The first that is no comment; where there is none, the first."""
-    begins, ends, single = (
-        (('"""', "'''"), ('"""', "'''"), "#") if language == "python" else ("/*", "*/", "//")
-    )
-    lines, inside = told.lstrip("\n").split("\n"), False
-    for line in lines:
-        bare = line.strip()
-        if not bare:
-            continue
-        if not inside and bare.startswith(begins):
-            inside = True
-        elif inside:
-            inside = not bare.endswith(ends)
-        elif not bare.startswith(single):
-            return line
-    return lines[0]
+def questions(source: Source, length: int) -> list[Question]:
+    return [
+        fitting(source, question(part, row, length, source.ends))
+        for part, rows in some_of(source.data / "crosscodeeval", FILES).items()
+        for row in rows[: source.limit]
+    ]
 
 
-def repobench_judge(asked: Question, told: str) -> dict[str, float]:
-    line, right = first_line(told, asked.part.split("-")[0]), asked.answers[0]
-    return {
-        "edit_similarity": edit_similarity(line, right),
-        "exact_match": float(line.split() == right.split()),
-    }
+SUITE = Suite(
+    metrics={
+        "edit_similarity": ("edit similarity", "matching characters of the statement and the right one"),
+        "exact_match": ("exact match", "statements whose lines are the right ones"),
+        "identifier_match": (
+            "identifiers that match",
+            "statements with the right identifiers in their order",
+        ),
+        "identifier_f1": ("identifier F1", "identifiers that the statement and the right one share"),
+    },
+    judge=judge,
+    check=check,
+    questions=questions,
+    times=WHOLE,
+)
