@@ -345,6 +345,8 @@ def test_a_model_gets_scores_by_length(data, tmp_path):
     assert {each["x"] for each in found.scores} == {0, 2048}
     assert len(found.scores) == 4 * 10 and {each["cluster"] for each in found.scores} == set(range(5))
     assert {band["metric"] for band in found.bands} == set(names) and found.parts == list(babilong.TASKS)
+    with pytest.raises(ValueError, match="4096 tokens is asked for, and 2048 may be read: give a larger"):
+        score(reader, "babilong", Options(data=data, lengths=(64, 4096)))
     source = source_of(reader, options)
     asked = [each for length in (0, 2048) for each in SUITES["babilong"].questions(source, length)]
     assert found.hash == hash_of(asked) != hash_of(asked[:5])

@@ -43,7 +43,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def lengths(words: str) -> tuple[int, ...]:
-    found = tuple(int(word) for word in words.split(","))
+    found = tuple(dict.fromkeys(int(word) for word in words.split(",")))
     if min(found) < 0:
         raise ValueError
     return found

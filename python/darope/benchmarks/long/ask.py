@@ -94,6 +94,11 @@ def score_long(model, name: str, options) -> dict[str, object]:
     suite = SUITES[name]
     trained = model.model.config.max_position_embeddings
     lengths = options.lengths or [times * trained for times in suite.times]
+    if max(lengths) > model.max_length:
+        raise ValueError(
+            f"a length of {max(lengths)} tokens is asked for, and {model.max_length} may be read: "
+            "give a larger --max-length"
+        )
     source = source_of(model, options)
     questions = [each for length in lengths for each in suite.questions(source, length)]
     if not questions:
