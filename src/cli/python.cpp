@@ -98,7 +98,7 @@ void add_lm_eval(CLI::App& app) {
                    "the folder of the books that hide what is asked for; default: books/ in --data");
   verb->add_option(
       "--prompts", given->prompts,
-      "the folder that keeps long prompts; default: prompts/ beside the run, for its neighbours too");
+      "the folder that keeps long prompts; default: beside the run, for its neighbours too");
   verb->callback([given] {
     std::vector<std::string> words = given->runs;
     give(words, "--tasks", given->tasks);

@@ -37,7 +37,7 @@ def parser() -> argparse.ArgumentParser:
         "--prompts",
         metavar="DIR",
         type=Path,
-        help="where long prompts are kept; default: prompts/ beside the run, for its neighbours too",
+        help="where long prompts are kept; default: beside the run, for its neighbours too",
     )
     return program
 
@@ -68,9 +68,7 @@ def score_all(runs: list[str], names: str, program: str | None, options) -> None
         check(name, options)
     for run in runs:
         model = load(run, options)
-        beside = dataclasses.replace(
-            options, prompts=options.prompts or Path(run).absolute().parent / "prompts"
-        )
+        beside = dataclasses.replace(options, prompts=options.prompts or Path(run).absolute().parent)
         for name in chosen:
             scored = score(model, name, beside)
             line = json.dumps({"run": run, **dataclasses.asdict(scored)})

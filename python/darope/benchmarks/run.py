@@ -17,6 +17,7 @@ from lm_eval.evaluator import simple_evaluate
 from lm_eval.models.huggingface import HFLM
 from tokenizers.processors import TemplateProcessing
 from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast
+from transformers.utils.logging import disable_progress_bar
 
 from ..hf.tokenizer import tokenizer_for
 from .long.ask import score_long
@@ -40,7 +41,7 @@ class Options:
     shots: int | None = None  # worked examples before a question; None: as lm-eval has it
     lengths: tuple[int, ...] | None = None  # of long prompts; None: the training length, times 1, 2, 4 and 8
     books: Path | None = None  # that hide what is asked for; None: data / "books"
-    prompts: Path | None = None  # where long prompts are kept; None: here, in prompts/
+    prompts: Path | None = None  # where long prompts are kept; None: here
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,7 @@ def load(run: str, options: Options) -> Uncut:
     tokenizer = tokenizer_for(run)
     if tokenizer is None:
         raise ValueError(f"{run} is no model of text, or its data no longer lie where they did")
+    disable_progress_bar()
     model = AutoModelForCausalLM.from_pretrained(run, dtype=getattr(torch, options.dtype))
     model = model.to(options.device).eval()
     return Uncut(

@@ -81,7 +81,7 @@ def source_of(model, options) -> Source:
     return Source(
         data=options.data,
         books=options.books or options.data / "books",
-        prompts=options.prompts or Path("prompts"),
+        prompts=options.prompts or Path(),
         tokens=lambda text: len(tokenizer(text)["input_ids"]),
         ends=ends,
         tokenizer=hashlib.sha256(tokenizer.backend_tokenizer.to_str().encode()).hexdigest(),

@@ -64,7 +64,7 @@ def made(
         each_part = (fitted(source.tokens, part, length, plan, count) for part, plan in parts.items())
         return [question for questions in each_part for question in questions]
 
-    questions = kept(source.prompts, f"{suite}-{length}", made_of, make)
+    questions = kept(source.prompts, f"prompts-{suite}-{length}", made_of, make)
     for part in parts:
         if part not in {each.part for each in questions}:
             print(f"left out: {suite}'s {part} does not fit {length} tokens", file=sys.stderr)
