@@ -96,9 +96,8 @@ void add_lm_eval(CLI::App& app) {
                    "and 2, 4 and 8 times that");
   verb->add_option("--books", given->books,
                    "the folder of the books that hide what is asked for; default: books/ in --data");
-  verb->add_option(
-      "--prompts", given->prompts,
-      "the folder that keeps long prompts; default: beside the run, for its neighbours too");
+  verb->add_option("--prompts", given->prompts,
+                   "the folder that keeps long prompts; default: beside the run, for its neighbours too");
   verb->callback([given] {
     std::vector<std::string> words = given->runs;
     give(words, "--tasks", given->tasks);
