@@ -3,6 +3,8 @@
 import json
 import random
 import re
+import sys
+import types
 import warnings
 
 import pytest
@@ -70,6 +72,28 @@ def test_numbers_are_the_share_of_those_that_are_right():
     assert measures.number_found("There are 7, not 8; yes, 7.", "7") == pytest.approx(2 / 3)
     assert measures.number_found("17", "7") == measures.number_found("none", "7") == 0
     assert measures.paragraph_found("Paragraph 12 or 3", "Paragraph 12") == 1 / 2
+
+
+def test_measures_are_those_of_lm_evals_port(monkeypatch):
+    """It has LongBench's own functions, but for code, where a blank line does not count."""
+    for name in ("rouge", "fuzzywuzzy"):
+        pytest.importorskip(name, reason=f"needs {name}")
+    monkeypatch.setitem(sys.modules, "jieba", types.ModuleType("jieba"))  # for Chinese alone
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from lm_eval.tasks.longbench import metrics
+    rng = random.Random(3)
+    words = ["the", "Cat", "sat,", "a-b", "7", "12", "Paragraph 7", "Other cat", "dog.", "(the", "An"]
+    for _ in range(500):
+        told, right = (" ".join(rng.choices(words, k=rng.randint(1, 8))) for _ in range(2))
+        classes = rng.sample([*words, "Other", "cat", right], 8)
+        assert measures.token_f1(told, right) == pytest.approx(metrics.qa_f1_score(told, right))
+        assert measures.rouge_l(told, right) == pytest.approx(metrics.rouge_score(told, right))
+        assert measures.number_found(told, "7") == metrics.count_score(told, "7")
+        assert measures.paragraph_found(told, "Paragraph 12") == metrics.retrieval_score(told, "Paragraph 12")
+        for name in (right, *classes):
+            ours = measures.class_named(told + right, name, classes)
+            assert ours == metrics.classification_score(told + right, name, all_classes=classes)
 
 
 def test_code_is_the_first_line_that_is_no_comment():
