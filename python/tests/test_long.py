@@ -7,6 +7,7 @@ import json
 import os
 import random
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -211,6 +212,11 @@ def test_questions_on_documents_hold_what_answers_them(data, tmp_path):
     draft = hotpot.plan(2).draw(random.Random(0), 15)
     assert draft.context.count("Document") == 15 and draft.context.count("Title 2") == 10
     assert draft.prompt("x").endswith("Question: Who is 2? Answer:") and draft.answers == ["2"]
+    (tmp_path / "ruler").mkdir()
+    (tmp_path / "hotpotqa.json").rename(tmp_path / "ruler" / "hotpotqa.json")
+    whole = Source(**{**source(tmp_path, tmp_path, limit=5).__dict__, "books": data / "books"})
+    asked = SUITES["ruler"].questions(whole, 1024)
+    assert [each.answers for each in asked if each.part == "qa_2"] == [[str(i)] for i in range(4)]
     (tmp_path / "squad.json").write_text('{"data": [{}]}')
     with pytest.raises(ValueError, match="is not as SQuAD 2.0"):
         ruler_qa.read_squad(tmp_path / "squad.json")
@@ -362,7 +368,11 @@ def test_a_model_gets_scores_by_length(data, tmp_path):
 def test_missing_files_are_named_before_a_model_is_asked(data, tmp_path, capsys):
     with pytest.raises(ValueError, match="should hold books"):
         check("ruler", Options(data=tmp_path))
-    with pytest.raises(ValueError, match="should hold bAbI's qa1_"):
+    with pytest.raises(ValueError, match="test_100_idxs.json is missing"):
+        check("babilong", Options(data=tmp_path, books=data / "books"))
+    shutil.copytree(data / "babi", tmp_path / "babi")
+    write(tmp_path / "babilong" / "test_100_idxs.json", dict.fromkeys(babilong.TASKS, [7]))
+    with pytest.raises(ValueError, match="test_100_idxs.json does not fit bAbI's files"):
         check("babilong", Options(data=tmp_path, books=data / "books"))
     check("ruler", Options(data=data))
     assert "left out: ruler's qa_1: " in capsys.readouterr().err

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import random
 import re
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -121,36 +120,41 @@ def babi_files(data: Path) -> list[Path]:
     return files
 
 
-def babi_chosen(data: Path) -> dict[str, list[int]]:
-    file = data / "babilong" / "test_100_idxs.json"
+def index_file(data: Path) -> Path:
+    return data / "babilong" / "test_100_idxs.json"
+
+
+def samples_in(data: Path) -> dict[str, list[Sample]]:
+    """Those that the authors chose, by task."""
+    file = index_file(data)
     if not file.is_file():
         raise ValueError(f"{file} is missing: docs/benchmarks.md says what each benchmark reads")
-    return json.loads(file.read_text())
+    whole = {task: read_babi(each) for task, each in zip(TASKS, babi_files(data))}
+    try:
+        chosen = json.loads(file.read_text())
+        return {task: [samples[index] for index in chosen[task]] for task, samples in whole.items()}
+    except (ValueError, KeyError, TypeError, IndexError) as error:
+        raise ValueError(f"{file} does not fit bAbI's files ({error!r})") from None
 
 
 def check(data: Path, books: Path) -> None:
     books_of(books)
-    babi_files(data)
-    babi_chosen(data)
+    samples_in(data)
 
 
 def questions(source: Source, length: int) -> list[Question]:
-    books, files, chosen = books_of(source.books), babi_files(source.data), babi_chosen(source.data)
-    samples = {task: read_babi(file) for task, file in zip(TASKS, files)}
+    books, samples = books_of(source.books), samples_in(source.data)
 
     def own(task: str) -> Callable[[int], Plan]:
-        return lambda index: plan(
-            task,
-            samples[task][chosen[task][index]],
-            books,
-            source.tokens,
-            length,
-            random.Random(f"{SEED}/book/{task}/{length}/{index}"),
-        )
+        def planned(index: int) -> Plan:
+            rng = random.Random(f"{SEED}/book/{task}/{length}/{index}")
+            return plan(task, samples[task][index], books, source.tokens, length, rng)
 
-    count = min(source.limit or sys.maxsize, min(len(chosen[task]) for task in samples))
-    parts = {task: own(task) for task in samples}
-    return made(source, "babilong", length, [*books.files, *files], parts, count)
+        return planned
+
+    parts = {task: (len(each[: source.limit]), own(task)) for task, each in samples.items()}
+    files = [*books.files, *babi_files(source.data), index_file(source.data)]
+    return made(source, "babilong", length, files, parts)
 
 
 SUITE = Suite(

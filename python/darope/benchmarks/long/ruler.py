@@ -261,11 +261,12 @@ def questions(source: Source, length: int) -> list[Question]:
     def own(part: str, task: Task) -> Callable[[int], Plan]:
         return lambda index: task(books, length, random.Random(f"{SEED}/book/{part}/{length}/{index}"))
 
-    parts = {part: own(part, task) for part, task in TASKS.items()}
-    for part, file in files.items():
-        parts[part] = FILES[part][1](file).plan
     count = source.limit or 500
-    return made(source, "ruler", length, [*books.files, *files.values()], parts, count)
+    parts = {part: (count, own(part, task)) for part, task in TASKS.items()}
+    for part, file in files.items():
+        documents = FILES[part][1](file)
+        parts[part] = (min(count, len(documents.questions)), documents.plan)
+    return made(source, "ruler", length, [*books.files, *files.values()], parts)
 
 
 SUITE = Suite(

@@ -54,15 +54,16 @@ def made(
     suite: str,
     length: int,
     files: list[Path],
-    parts: dict[str, Callable[[int], Plan]],
-    count: int,
+    parts: dict[str, tuple[int, Callable[[int], Plan]]],
 ) -> list[Question]:
-    """Of every part that fits, a plan for each index. What is left out is said."""
-    made_of = [suite, length, count, SEED, source.tokenizer, [[each.name, file_hash(each)] for each in files]]
+    """Of every part that fits, so many questions, with a plan for each index. What is left out is said."""
+    counts = {part: count for part, (count, _) in parts.items()}
+    hashes = [[each.name, file_hash(each)] for each in files]
+    made_of = [suite, length, counts, SEED, source.tokenizer, hashes]
 
     def make() -> list[Question]:
-        each_part = (fitted(source.tokens, part, length, plan, count) for part, plan in parts.items())
-        return [question for questions in each_part for question in questions]
+        fit = (fitted(source.tokens, part, length, plan, count) for part, (count, plan) in parts.items())
+        return [question for questions in fit for question in questions]
 
     questions = kept(source.prompts, f"prompts-{suite}-{length}", made_of, make)
     for part in parts:
