@@ -34,6 +34,8 @@ Provides-Extra: eval
 Requires-Dist: transformers>=5,<6; extra == "eval"
 Requires-Dist: accelerate>=1.15; extra == "eval"
 Requires-Dist: lm_eval>=0.4.13,<0.5; extra == "eval"
+Requires-Dist: nltk>=3.9; extra == "eval"
+Requires-Dist: wonderwords>=3,<4; extra == "eval"
 """
 TAG = "py3-none-linux_x86_64"
 FLAGS = ["-std=c++20", "-O3", "-fopenmp", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast"]

@@ -210,9 +210,28 @@ def test_bad_input_gets_one_sentence(checkpoint, tmp_path):
     }.items():
         with pytest.raises(ValueError, match=sentence):
             call()
+    (tmp_path / "other").mkdir()
+    with pytest.raises(ValueError, match="other is no checkpoint: it has no config.json"):
+        DaropeForCausalLM.from_pretrained(tmp_path / "other")
     (tmp_path / "checkpoints").mkdir()
     with pytest.raises(ValueError, match="holds no complete checkpoint"):
         DaropeForCausalLM.from_pretrained(tmp_path)
+
+
+def test_weights_that_do_not_fit_their_config_are_refused(checkpoint, tmp_path):
+    auto(checkpoint("darope")[0]).save_pretrained(tmp_path)
+    config, weights = tmp_path / "config.json", tmp_path / "model.safetensors"
+    kept = config.read_text()
+    config.write_text(kept.replace('"vocab_size": 13', '"vocab_size": 17'))
+    with pytest.raises(
+        ValueError, match=r"in the shape \[13, \d+\] and not \[17, \d+\]: does config.json"
+    ) as told:
+        auto(tmp_path)
+    assert "\n" not in str(told.value)
+    config.write_text(kept)
+    weights.write_bytes(weights.read_bytes()[:-100])
+    with pytest.raises(ValueError, match="holds weights that are damaged"):
+        auto(tmp_path)
 
 
 def test_the_package_works_without_transformers():

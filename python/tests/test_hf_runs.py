@@ -14,6 +14,7 @@ from conftest import NAMES, ROOT
 
 transformers = pytest.importorskip("transformers", reason="needs transformers")
 import darope.hf  # noqa: E402
+from darope.hf.retrofit import import_llama  # noqa: E402
 from darope.hf.tokenizer import byte_tokenizer, rank_tokenizer, tokenizer_for  # noqa: E402
 
 PROGRAM = os.environ.get("DAROPE_BINARY", str(ROOT / "build" / "darope"))
@@ -24,10 +25,7 @@ auto = transformers.AutoModelForCausalLM.from_pretrained
 
 
 def call(*words, code=0):
-    environment = {**os.environ, "HF_HUB_OFFLINE": "1"}
-    done = subprocess.run(
-        [str(word) for word in words], capture_output=True, text=True, timeout=200, env=environment
-    )
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=200)
     assert done.returncode == code, (done.returncode, done.stderr)
     return done
 
@@ -251,6 +249,16 @@ def test_what_is_no_plain_llama_is_refused(what, tmp_path):
     source = llama(tmp_path / "llama", **settings)
     refusal = module("import", source, "--encoding", "darope", "--out", out, code=2)
     assert reason in refusal.stderr and refusal.stderr.count("\n") == 1 and not out.exists()
+
+
+@pytest.mark.parametrize("kind", ["gpt_neox", "olmo"])  # with norms of another kind
+def test_a_model_of_another_kind_is_refused(kind, tmp_path):
+    sizes = dict(vocab_size=257, hidden_size=32, intermediate_size=96, num_hidden_layers=1)
+    config = transformers.AutoConfig.for_model(kind, num_attention_heads=4, **sizes)
+    transformers.AutoModelForCausalLM.from_config(config).save_pretrained(tmp_path / "other")
+    with pytest.raises(ValueError, match=f"cannot become a run: its type is {kind}, not llama"):
+        import_llama(tmp_path / "other", "darope", tmp_path / "run")
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_folder_that_is_none_is_refused(tmp_path):

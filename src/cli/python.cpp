@@ -13,7 +13,8 @@ namespace fs = std::filesystem;
 
 struct Words {
   std::vector<std::string> runs;
-  std::string to, encoding, out, tasks, data, max_length, batch_size, dtype, device, limit, shots;
+  std::string to, encoding, out, tasks, data, max_length, batch_size, dtype, device, limit, shots, lengths,
+      books, prompts;
 };
 
 void give(std::vector<std::string>& words, const char* option, const std::string& value) {
@@ -29,6 +30,7 @@ void give(std::vector<std::string>& words, const char* option, const std::string
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
+  ::setenv("HF_HUB_OFFLINE", "1", 0);  // what these verbs read lies in folders
   ::execvp(pointers.front(), pointers.data());
   throw Error(fmt::format("'{}' cannot be started: it should be a Python with the package darope in it",
                           words.front()),
@@ -74,7 +76,8 @@ void add_lm_eval(CLI::App& app) {
       "lm-eval",
       "score runs of text on the paper's benchmarks, through lm-eval; `report` then compares them");
   verb->add_option("RUN", given->runs, "folders of runs")->required();
-  verb->add_option("--tasks", given->tasks, "benchmarks, comma-separated, or all")->required();
+  verb->add_option("--tasks", given->tasks, "benchmarks, comma-separated, or all: the paper's fifteen")
+      ->required();
   verb->add_option("--data", given->data, "the folder of their files; see docs/benchmarks.md")->required();
   verb->add_option("--max-length", given->max_length,
                    "tokens of the longest prompt with its answer; default: 8 times the training length")
@@ -88,6 +91,13 @@ void add_lm_eval(CLI::App& app) {
       ->check(CLI::PositiveNumber);
   verb->add_option("--shots", given->shots, "worked examples before a question; default: lm-eval's")
       ->check(CLI::NonNegativeNumber);
+  verb->add_option("--lengths", given->lengths,
+                   "of long prompts, in the run's own tokens, comma-separated; default: the training length, "
+                   "and 2, 4 and 8 times that");
+  verb->add_option("--books", given->books,
+                   "the folder of the books that hide what is asked for; default: books/ in --data");
+  verb->add_option("--prompts", given->prompts,
+                   "the folder that keeps long prompts; default: beside the run, for its neighbours too");
   verb->callback([given] {
     std::vector<std::string> words = given->runs;
     give(words, "--tasks", given->tasks);
@@ -98,6 +108,9 @@ void add_lm_eval(CLI::App& app) {
     give(words, "--device", given->device);
     give(words, "--limit", given->limit);
     give(words, "--shots", given->shots);
+    give(words, "--lengths", given->lengths);
+    give(words, "--books", given->books);
+    give(words, "--prompts", given->prompts);
     give(words, "--keep-with", fs::read_symlink("/proc/self/exe").string());
     become_python("darope.benchmarks", words);
   });

@@ -1,4 +1,4 @@
-"""python -m darope.benchmarks RUN... --tasks piqa,arc_easy --data DIR: docs/benchmarks.md."""
+"""python -m darope.benchmarks RUN... --tasks piqa,ruler --data DIR: docs/benchmarks.md."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def parser() -> argparse.ArgumentParser:
         prog="python -m darope.benchmarks", description="scores of runs on benchmarks, through lm-eval"
     )
     program.add_argument("runs", metavar="RUN", nargs="+", help="folders of runs")
-    program.add_argument("--tasks", required=True, help="names, comma-separated, or all")
+    program.add_argument("--tasks", required=True, help="names, comma-separated, or all: the paper's fifteen")
     program.add_argument("--data", metavar="DIR", type=Path, required=True, help="see docs/benchmarks.md")
     program.add_argument("--keep-with", metavar="PROGRAM", help="a darope that keeps the scores with the run")
     program.add_argument("--max-length", type=int, metavar="N", help="default: 8 times the training length")
@@ -27,7 +27,26 @@ def parser() -> argparse.ArgumentParser:
     program.add_argument("--device", default="cpu")
     program.add_argument("--limit", type=int, metavar="N", help="the first N questions of each part alone")
     program.add_argument("--shots", type=int, metavar="N", help="worked examples; default: lm-eval's")
+    program.add_argument(
+        "--lengths", type=lengths, metavar="N,N", help="of long prompts, in the run's tokens"
+    )
+    program.add_argument(
+        "--books", metavar="DIR", type=Path, help="that hide what is asked for; default: DATA/books"
+    )
+    program.add_argument(
+        "--prompts",
+        metavar="DIR",
+        type=Path,
+        help="where long prompts are kept; default: beside the run, for its neighbours too",
+    )
     return program
+
+
+def lengths(words: str) -> tuple[int, ...]:
+    found = tuple(dict.fromkeys(int(word) for word in words.split(",")))
+    if min(found) < 0:
+        raise ValueError
+    return found
 
 
 def keep(program: str, run: str, line: str) -> None:
@@ -41,21 +60,29 @@ def keep(program: str, run: str, line: str) -> None:
 
 
 def score_all(runs: list[str], names: str, program: str | None, options) -> None:
-    from .run import load, score
-    from .table import BENCHMARKS, find
+    from .run import check, load, score
+    from .table import BENCHMARKS
 
     chosen = list(BENCHMARKS) if names == "all" else names.split(",")
     for name in chosen:
-        find(name).parts(options.data)  # before hours are spent on the first
+        check(name, options)
     for run in runs:
         model = load(run, options)
+        beside = dataclasses.replace(options, prompts=options.prompts or Path(run).absolute().parent)
         for name in chosen:
-            scored = score(model, name, options)
+            scored = score(model, name, beside)
             line = json.dumps({"run": run, **dataclasses.asdict(scored)})
             first = scored.metrics[0]["name"]
             values = [each["value"] for each in scored.scores if each["metric"] == first]
             mean = sum(values) / len(values)
             print(f"{run}: {name}: {first} {mean:.4f} of {len(values)}", file=sys.stderr)
+            for band in scored.bands:
+                print(
+                    "{x:>8} {metric:16} median {median:.4f}, quartiles {low:.4f} to {high:.4f}".format(
+                        **band
+                    ),
+                    file=sys.stderr,
+                )
             if program:
                 keep(program, run, line)
             else:
@@ -68,12 +95,19 @@ def main() -> int:
     try:
         import darope.hf  # noqa: F401, models register themselves
 
-        from .run import Options
+        from .run import Options, is_out_of_memory
     except ImportError as error:
         print(f"darope.benchmarks: {error}: run pip install 'darope[eval]'", file=sys.stderr)
         return BAD_INPUT
+    options = Options(**given)
     try:
-        score_all(runs, names, program, Options(**given))
+        score_all(runs, names, program, options)
+    except (MemoryError, RuntimeError) as error:
+        if not is_out_of_memory(error):
+            raise
+        what = f"{options.batch_size} prompts at once take more memory than {options.device} has"
+        print(f"darope.benchmarks: {what}: give a smaller --batch-size, or shorter ones", file=sys.stderr)
+        return BAD_INPUT
     except (ValueError, OSError) as error:
         print(f"darope.benchmarks: {error}", file=sys.stderr)
         return BAD_INPUT

@@ -12,7 +12,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-__all__ = ["Reader", "Splits"]
+__all__ = ["Reader", "Splits", "some_of"]
 
 Row = dict[str, object]
 Splits = dict[str, list[Row]]
@@ -38,6 +38,14 @@ def objects_of(file: Path) -> list[Row]:
             raise ValueError(f"{file}:{number}: should be an object")
         rows.append(row)
     return rows
+
+
+def some_of(folder: Path, files: dict[str, str]) -> dict[str, list[Row]]:
+    """The rows of those files that are there, by what they are called."""
+    found = {part: objects_of(folder / name) for part, name in files.items() if (folder / name).is_file()}
+    if not found:
+        raise ValueError(f"{folder} should hold one of {', '.join(files.values())}")
+    return found
 
 
 def converted(file: Path, convert: Callable[[Row], Row]) -> list[Row]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
@@ -17,12 +17,15 @@ from lm_eval.evaluator import simple_evaluate
 from lm_eval.models.huggingface import HFLM
 from tokenizers.processors import TemplateProcessing
 from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast
+from transformers.utils.logging import disable_progress_bar
 
 from ..hf.tokenizer import tokenizer_for
+from .long.ask import score_long
+from .long.suites import SUITES
 from .table import find
 from .tasks import make_task, manager
 
-__all__ = ["Options", "Scored", "load", "score"]
+__all__ = ["Options", "Scored", "check", "is_out_of_memory", "load", "score"]
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,9 @@ class Options:
     device: str = "cpu"
     limit: int | None = None  # questions of each part, for a first look
     shots: int | None = None  # worked examples before a question; None: as lm-eval has it
+    lengths: tuple[int, ...] | None = None  # of long prompts; None: the training length, times 1, 2, 4 and 8
+    books: Path | None = None  # that hide what is asked for; None: data / "books"
+    prompts: Path | None = None  # where long prompts are kept; None: here
 
 
 @dataclass(frozen=True)
@@ -46,6 +52,8 @@ class Scored:
     hash: str  # of all prompts and answers: models with the same one were asked the same
     metrics: list[dict]
     scores: list[dict]
+    parts: list[str] = field(default_factory=list)  # of long prompts: what the clusters are called
+    bands: list[dict] = field(default_factory=list)  # of long prompts: quartiles over tasks
 
 
 def begins_with_a_document(tokenizer: PreTrainedTokenizerFast) -> int:
@@ -84,6 +92,7 @@ def load(run: str, options: Options) -> Uncut:
     tokenizer = tokenizer_for(run)
     if tokenizer is None:
         raise ValueError(f"{run} is no model of text, or its data no longer lie where they did")
+    disable_progress_bar()
     model = AutoModelForCausalLM.from_pretrained(run, dtype=getattr(torch, options.dtype))
     model = model.to(options.device).eval()
     return Uncut(
@@ -97,7 +106,21 @@ def load(run: str, options: Options) -> Uncut:
     )
 
 
+def is_out_of_memory(error: BaseException) -> bool:
+    return isinstance(error, (MemoryError, torch.OutOfMemoryError)) or "can't allocate memory" in str(error)
+
+
+def check(name: str, options: Options) -> None:
+    """Refuses an unknown name, and files that are not there, before hours are spent."""
+    if name in SUITES:
+        SUITES[name].check(options.data, options.books or options.data / "books")
+    else:
+        find(name, beside=tuple(SUITES)).parts(options.data)
+
+
 def score(model: Uncut, name: str, options: Options) -> Scored:
+    if name in SUITES:
+        return Scored(name, **score_long(model, name, options))
     benchmark = find(name)
     tasks = [make_task(stock, read(options.data)) for stock, read in benchmark.parts(options.data).items()]
     if options.shots is not None:

@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from transformers.utils.logging import disable_progress_bar
+from transformers.utils.logging import disable_progress_bar, set_verbosity_error
 
 from .export import CheckFailed, export_hf, export_stock
 from .retrofit import import_llama
@@ -36,6 +36,7 @@ def parser() -> argparse.ArgumentParser:
 def main() -> int:
     given = parser().parse_args()
     disable_progress_bar()  # standard error is for the one sentence
+    set_verbosity_error()
     source = given.source if given.verb == "import" else given.run
     try:
         if not source.is_dir():

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from os import PathLike
+from pathlib import Path
+
 import torch
+from safetensors import SafetensorError
 from torch import Tensor, nn
 from transformers import Cache, DynamicCache, GenerationMixin, PreTrainedModel, TrainerCallback
 from transformers.activations import ACT2FN
@@ -288,7 +292,15 @@ class DaropeForCausalLM(DaropePreTrainedModel, GenerationMixin):
         """Of a run's folder, a checkpoint's, or what save_pretrained wrote. Every name must be there."""
         wants_info = kwargs.pop("output_loading_info", False)
         folder = newest_checkpoint(pretrained_model_name_or_path)
-        model, info = super().from_pretrained(folder, *arguments, output_loading_info=True, **kwargs)
+        refuse_other_folders(folder)
+        wanted = dict(output_loading_info=True, ignore_mismatched_sizes=True)  # to say it in one sentence
+        try:
+            model, info = super().from_pretrained(folder, *arguments, **{**kwargs, **wanted})
+        except SafetensorError as error:
+            raise ValueError(f"{folder} holds weights that are damaged: {error}") from None
+        for name, there, here in sorted(info["mismatched_keys"]):
+            shapes = f"{list(there)} and not {list(here)}"
+            raise ValueError(f"{folder} has {name} in the shape {shapes}: does config.json belong to it?")
         for what, names in (
             ("lacks", info["missing_keys"]),
             ("has, beyond the model,", info["unexpected_keys"]),
@@ -296,6 +308,13 @@ class DaropeForCausalLM(DaropePreTrainedModel, GenerationMixin):
             if names:
                 raise ValueError(f"{folder} {what} {', '.join(sorted(names)[:3])}: is its encoding another?")
         return (model, info) if wants_info else model
+
+
+def refuse_other_folders(folder: str | PathLike) -> None:
+    if Path(folder).is_dir() and not (Path(folder) / "config.json").exists():
+        raise ValueError(
+            f"{folder} is no checkpoint: it has no config.json; give a run's folder, or a model's"
+        )
 
 
 class ProjectParameters(TrainerCallback):

@@ -42,10 +42,11 @@ def import_llama(source: Path, encoding: str, out: Path) -> None:
 
 def daropes_config(config, encoding: str) -> DaropeConfig:
     """The same model as the trainer describes it, or the reason why there is none."""
+    if config.model_type != "llama":  # others have norms, biases or layers of their own
+        raise ValueError(f"the model cannot become a run: its type is {config.model_type}, not llama")
     rope = dict(getattr(config, "rope_parameters", None) or {})
     head_dim = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
     wanted = {
-        f"its type is {config.model_type}, not llama": config.model_type == "llama",
         "its projections have biases": not (config.attention_bias or config.mlp_bias),
         f"its activation is {config.hidden_act}, not silu": config.hidden_act == "silu",
         f"its rope_type is {rope.get('rope_type')}, not default": rope.get("rope_type", "default")

@@ -1,0 +1,1 @@
+"""Long prompts, made and read without a network: docs/benchmarks.md."""
