@@ -309,9 +309,9 @@ def test_reports_and_bundles_take_evaluations_along(place, retrieval):
     page = place / "mine" / "report.html"
     darope("report", "mine", "--bundle", "packed.tar.zst", cwd=place)
     text = page.read_text()
-    for name in ("positions", "digression", "recall", "shuffle"):
+    for name in (f"positions to {POSITIONS}", "digression", "recall", "shuffle"):
         assert f"<h3>books: {name}</h3>" in text
-    assert "the training length, 256" in text and "yarn:factor=4" in text
+    assert "training length, 256" in text and "yarn:factor=4" in text
     darope("report", "packed.tar.zst", "--out", "again", cwd=place)
     again = (place / "again" / "report.html").read_text()
     assert text[text.index("<section id='evaluations'>") :].split("</section>")[0] in again
