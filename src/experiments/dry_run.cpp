@@ -1,6 +1,5 @@
 #include "experiments/dry_run.h"
 
-#include <ATen/Parallel.h>
 #include <fmt/format.h>
 
 #include "base/error.h"
@@ -10,6 +9,7 @@
 #include "data/open.h"
 #include "experiments/scratch.h"
 #include "experiments/step_timer.h"
+#include "experiments/threads.h"
 #include "train/device.h"
 #include "train/trainer.h"
 
@@ -33,8 +33,8 @@ void dry_run(const RunConfig& given) {
   const RunConfig full = resolve(given, asked);
   const int64_t batches = full.steps * full.grad_acc_steps, tokens = tokens_before(*asked.train, batches);
   const Dataset data = open_dataset(widest(full.data), uint64_t(full.seed), batches);
-  if (full.threads > 0) at::set_num_threads(int(full.threads));
   const at::Device device = find_device(full.device);
+  use_threads(full, device.is_cpu());
   Decoder model(full.model, device, find_dtype(full.dtype, device));
   TrainConfig few = full;
   few.steps = StepTimer::kSteps, few.logging.freq = 1, few.checkpoint.dump.every = 0;

@@ -1,7 +1,6 @@
 #include "experiments/run.h"
 
 #include <ATen/Context.h>
-#include <ATen/Parallel.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <fmt/format.h>
 #include <torch/version.h>
@@ -20,6 +19,7 @@
 #include "data/open.h"
 #include "eval/evaluate.h"
 #include "experiments/past.h"
+#include "experiments/threads.h"
 #include "model/quadratic.h"
 #include "runs/finished_run.h"
 #include "runs/lock.h"
@@ -178,7 +178,7 @@ int run(RunConfig given, const Resume& resume) {
   const at::Device device = find_device(config.device);
   const at::ScalarType type = find_dtype(config.dtype, device);
   check_past(config, resume);  // refuses before anything is made
-  if (config.threads > 0) at::set_num_threads(int(config.threads));
+  use_threads(config, device.is_cpu());
   const std::string order = data_hash(data, config.steps * config.grad_acc_steps);
   check_data(config, resume, order);
   const RunFolder folder(config.dump_dir);

@@ -23,7 +23,8 @@ struct RunConfig : TrainConfig {
           "training; compare sets it");
     visit("device", device, "cpu, cuda, cuda:1 for the second GPU, or auto: cuda where there is one");
     visit("dtype", dtype, "of products: fp32, bf16, or auto: bf16 on cuda, fp32 on cpu");
-    visit("threads", threads, "CPU threads; 0: all", {.least = 0, .most = 1024});
+    visit("threads", threads, "CPU threads; 0: as many of all as a step has work for",
+          {.least = 0, .most = 1024});
     TrainConfig::fields(visit);
     visit("model", model, "");
     visit("data", data, "");
