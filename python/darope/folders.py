@@ -4,6 +4,8 @@ in the files (docs/run-folder.md); this is the one place in Python that knows th
 
 from __future__ import annotations
 
+TEMPORARY = ".part-"  # how the names of what is not whole yet begin
+
 # of a run
 SETTINGS = "config.yaml"
 MANIFEST = "manifest.json"

@@ -74,7 +74,7 @@ class Comparison:
 
 
 def _is_run(folder: Path) -> bool:
-    return not folder.name.startswith(".") and (folder / folders.SETTINGS).exists()
+    return not folder.name.startswith(folders.TEMPORARY) and (folder / folders.SETTINGS).exists()
 
 
 def load(folder: str | PathLike) -> Run | Comparison:

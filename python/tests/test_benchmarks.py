@@ -11,7 +11,7 @@ import torch
 # A GPU machine may have no more than torch.
 pytest.importorskip("lm_eval", reason="needs lm-eval")
 from darope.benchmarks import rows  # noqa: E402
-from darope.benchmarks.run import Options, Uncut, begins_with_a_document, score  # noqa: E402
+from darope.benchmarks.run import Options, Uncut, begins_with_a_document, check, score  # noqa: E402
 from darope.benchmarks.sandbox import passes  # noqa: E402
 from darope.benchmarks.table import BENCHMARKS, find  # noqa: E402
 from darope.benchmarks.tasks import make_task, manager  # noqa: E402
@@ -259,3 +259,23 @@ def test_the_verb_keeps_scores_with_the_run_and_a_report_shows_them(folder, tmp_
     assert "<h3>piqa</h3>" in page and "by likelihood for each byte" in page
     refused = subprocess.run([*asked[:-1], tmp_path / "none"], capture_output=True, text=True)
     assert refused.returncode == 2 and "valid.jsonl is missing" in refused.stderr
+
+
+def test_worked_examples_of_the_test_leave_out_the_question_itself():
+    asked = [
+        {"question": f"How many are {i} and 1?", "answer": f"They are {i + 1}.\n#### {i + 1}"}
+        for i in range(6)
+    ]
+    task = make_task("gsm8k", {"test": asked})
+    task.set_config(key="num_fewshot", value=5)
+    task.build_all_requests(rank=0, world_size=1)
+    assert len(task.instances) == 6
+    for instance in task.instances:
+        assert instance.args[0].count(instance.doc["question"]) == 1
+
+
+def test_files_that_are_missing_are_found_before_anything_is_scored(folder):
+    for name in ("mbpp", "humaneval", "hellaswag"):
+        with pytest.raises((ValueError, OSError), match=name):
+            check(name, Options(data=folder))
+    check("piqa", Options(data=folder))

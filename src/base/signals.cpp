@@ -34,14 +34,21 @@ void remember(int signal) {
 
 }  // namespace
 
+bool is_ignored(int signal) {
+  struct sigaction now = {};
+  return sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
+}
+
 void watch_signals() {
   received = 0;
   first_interrupt = 0;
   struct sigaction action = {};
   action.sa_handler = remember;
   action.sa_flags = SA_RESTART;  // a file is read and written to its end; schedulers may ask more than once
-  for (const int signal : kWatched) sigaction(signal, &action, nullptr);
-  std::signal(SIGPIPE, SIG_IGN);  // who stops listening does not stop the work
+  for (const int signal : kWatched)
+    if (signal != SIGHUP || !is_ignored(SIGHUP))
+      sigaction(signal, &action, nullptr);  // under nohup it stays so
+  std::signal(SIGPIPE, SIG_IGN);            // who stops listening does not stop the work
 }
 
 int stop_signal() { return received; }

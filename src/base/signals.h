@@ -5,8 +5,9 @@ namespace darope {
 
 // SIGTERM, SIGUSR1, SIGHUP, SIGXCPU and SIGINT ask for a stop at the next good moment; a second Ctrl-C ends
 // the process at once. A reader of its output that goes away is no reason to end.
-void watch_signals();     // from now on: what came before is forgotten
-int stop_signal();        // the first signal that came, or 0
+bool is_ignored(int signal);  // by whoever started this process, as nohup does with SIGHUP
+void watch_signals();         // from now on: what came before is forgotten
+int stop_signal();            // the first signal that came, or 0
 void throw_if_stopped();  // an Error with the exit code of that signal, for work that is cheap to do again
 
 // While it lives, those signals wait.

@@ -50,6 +50,11 @@ Dataset open_dataset(const DataConfig& config, uint64_t seed, int64_t batches) {
         fmt::format("data.task '{}', data.path '{}' and data.root_dir '{}' cannot go together: empty all but "
                     "one, as with data.task=",
                     config.task, config.path, config.root_dir));
+  if (!config.test_path.empty() && config.path.empty())
+    throw Error(
+        fmt::format("data.test_path '{}' goes with data.path alone: tasks and prepared datasets have a test "
+                    "of their own",
+                    config.test_path));
   const int64_t most = int64_t{1} << 31;  // tokens of a batch
   if (config.batch_size > most || config.seq_len > most || config.batch_size * config.seq_len > most)
     throw Error(fmt::format("data.batch_size x data.seq_len is {} x {}: a batch may have at most {} tokens",

@@ -78,20 +78,34 @@ class Belonging {
 // The run of the plan whose weights an encoding is scored with that is a change at evaluation.
 static std::string stretched(const RunConfig& variant, const std::vector<RunConfig>& plan) {
   const auto base_of = [](const RunConfig& run) { return Plan(run.model).layers.front().encoding->base(); };
+  const RunConfig* other = nullptr;  // of another base
   for (const RunConfig& run : plan)
     if (run.seed == variant.seed && run.data.task == variant.data.task &&
         base_name(run.model.encoding) == "rope") {
-      if (base_of(run) != base_of(variant))
-        throw Error(fmt::format(
-            "{} and {} have different bases: {} is trained and {} stretches it, so give "
-            "both the same",
-            run.model.encoding, variant.model.encoding, run.model.encoding, variant.model.encoding));
-      return run.name;
+      if (base_of(run) == base_of(variant)) return run.name;
+      other = &run;
     }
+  if (other)
+    throw Error(fmt::format(
+        "{} and {} have different bases: {} is trained and {} stretches it, so give both the same",
+        other->model.encoding, variant.model.encoding, other->model.encoding, variant.model.encoding));
   throw Error(
       fmt::format("{} is a change at evaluation and cannot be trained: compare rope beside it, which "
                   "it stretches",
                   variant.model.encoding));
+}
+
+// What a comparison writes must not become what it learns from.
+static void refuse_inside_data(const CompareConfig& config) {
+  namespace fs = std::filesystem;
+  for (const std::string& data : {config.data.path, config.data.test_path}) {
+    if (data.empty() || !fs::is_directory(data)) continue;
+    const fs::path out = fs::weakly_canonical(fs::absolute(config.dump_dir)), folder = fs::canonical(data);
+    if (std::ranges::mismatch(folder, out).in1 == folder.end())
+      throw Error(
+          fmt::format("{} lies inside {}, which is learned from: give another folder with --out (dump_dir)",
+                      config.dump_dir, data));
+  }
 }
 
 static bool trains(const std::string& encoding) {
@@ -103,6 +117,7 @@ std::vector<RunConfig> make_plan(const CompareConfig& config) {
   if (config.seeds < 1 || config.seeds > kMostSeeds)
     throw Error(fmt::format("seeds is {}: it must be from 1 to {}", config.seeds, kMostSeeds));
   if (config.dump_dir.empty()) throw Error("dump_dir is empty: give the folder of this comparison, or --out");
+  refuse_inside_data(config);
   check_list("encodings", config.encodings);
   check(config.margins);
   check_rounds(config.rounds);

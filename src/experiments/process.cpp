@@ -50,7 +50,7 @@ std::string command_line(const std::vector<std::string>& words) {
   struct sigaction plain = {};
   plain.sa_handler = SIG_DFL;
   for (const int signal : {SIGTERM, SIGUSR1, SIGINT, SIGHUP, SIGXCPU, SIGCHLD, SIGPIPE, SIGXFSZ})
-    ::sigaction(signal, &plain, nullptr);
+    if (signal != SIGHUP || !is_ignored(SIGHUP)) ::sigaction(signal, &plain, nullptr);  // nohup is for all
   ::sigprocmask(SIG_SETMASK, &signals, nullptr);
   const bool ready = ::dup2(nothing, STDIN_FILENO) >= 0 && ::dup2(log, STDOUT_FILENO) >= 0 &&
                      ::dup2(log, STDERR_FILENO) >= 0;

@@ -35,7 +35,16 @@ TEST(Signals, HeldOnesWait) {
   EXPECT_EQ(stop_signal(), SIGTERM);
 }
 
+TEST(Signals, AClosedTerminalIsNothingUnderNohup) {
+  std::signal(SIGHUP, SIG_IGN);
+  watch_signals();
+  std::raise(SIGHUP);
+  EXPECT_EQ(stop_signal(), 0);
+  std::signal(SIGHUP, SIG_DFL);
+}
+
 TEST(Signals, AClosedTerminalAndALimitAskForAStop) {
+  std::signal(SIGHUP, SIG_DFL);  // whoever runs the tests may have it ignored
   for (const int signal : {SIGHUP, SIGXCPU}) {
     watch_signals();
     std::raise(signal);

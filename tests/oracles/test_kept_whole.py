@@ -7,9 +7,11 @@ import os
 import shutil
 import signal
 import subprocess
+import time
 
+import psutil
 import pytest
-from commands import TASK, done
+from commands import TASK, done, task_but
 from programs import DAROPE, ROOT
 from trainings import TRAIN, darope, train
 
@@ -97,10 +99,23 @@ def begun_training(folder, steps):
 @pytest.mark.parametrize("name", ["SIGHUP", "SIGXCPU"])
 def test_a_closed_terminal_saves_and_stops(tmp_path, name):
     folder = tmp_path / "run"
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # whoever runs the tests may have it ignored
     child = begun_training(folder, steps=4000)
     child.send_signal(getattr(signal, name))
     said = child.stderr.read()
     assert child.wait(timeout=60) == 75 and "and saved" in said, said
+
+
+def test_under_nohup_a_closed_terminal_stops_no_comparison(tmp_path):
+    words = ["nohup", DAROPE, "compare", *task_but("steps=300"), "--out", tmp_path / "mine"]
+    child = subprocess.Popen(words, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    while not list(tmp_path.glob("mine/runs/*/metrics.jsonl")) and child.poll() is None:
+        time.sleep(0.01)
+    for process in psutil.Process(child.pid).children(recursive=True):
+        process.send_signal(signal.SIGHUP)
+    child.send_signal(signal.SIGHUP)
+    said = child.communicate(timeout=120)[1]
+    assert child.returncode == 0 and list(tmp_path.glob("mine/runs/*/run.json")), said
 
 
 def test_a_broken_pipe_does_not_end_a_training(tmp_path):

@@ -12,6 +12,7 @@ import termios
 
 import numpy
 import pytest
+import torch
 from commands import QUICK, TASK, done, refused, run, text_file
 from programs import DAROPE
 
@@ -205,10 +206,28 @@ def test_yarn_beside_the_rope_it_stretches(tmp_path):
     )  # fmt: skip
 
 
+def test_output_inside_the_data_is_refused(tmp_path):
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "a.txt").write_text("one two three " * 2000)
+    for data in (".", tmp_path / "notes"):
+        said = refused("compare", "--data", data, "--encodings", "rope", cwd=tmp_path / "notes")
+        assert "lies inside" in said and "--out" in said
+    assert [each.name for each in (tmp_path / "notes").iterdir()] == ["a.txt"]
+
+
+def test_a_test_file_beside_data_with_a_test_of_its_own_is_refused(tmp_path):
+    (tmp_path / "other.txt").write_text("one two three " * 2000)
+    said = refused("compare", *TASK, "--test", "other.txt", "--out", "mine", cwd=tmp_path)
+    assert "data.test_path 'other.txt' goes with data.path alone" in said
+
+
 def test_what_no_run_can_have_is_found_before_the_first(tmp_path):
-    for device, words in {
+    without_gpu = {
         "cuda": "device is cuda, but torch finds no GPU here",
         "cuda:1": "device is cuda:1, but",
+    }
+    for device, words in {
+        **({} if torch.cuda.is_available() else without_gpu),
         "cud": "unknown device 'cud'; did you mean 'cuda'",
         "cuda:x": "unknown device 'cuda:x'",
     }.items():

@@ -51,7 +51,9 @@ def test_nobody_else_knows_a_file_name():
 
 
 def test_python_calls_files_as_their_owner_does():
-    owners = [*(ROOT / "src" / "runs").iterdir(), *(ROOT / "src" / "data" / "prepared").iterdir()]
+    owners = [
+        each for folder in ("runs", "data/prepared", "base") for each in (ROOT / "src" / folder).iterdir()
+    ]
     known = {text for path in owners if path.suffix in (".h", ".cpp") for text in literals(path)}
     names = set(literals(OWN_NAMES))
     assert len(names) > 10 and names <= known, names - known

@@ -196,7 +196,7 @@ def gsm8k(folder: Path) -> Splits:
     """Without a train file the worked examples are other questions of the test."""
     test = objects_of(folder / "gsm8k" / "test.jsonl")
     train = folder / "gsm8k" / "train.jsonl"
-    return {"train": objects_of(train) if train.exists() else test, "test": test}
+    return {"test": test} | ({"train": objects_of(train)} if train.exists() else {})
 
 
 def humaneval(folder: Path) -> Splits:

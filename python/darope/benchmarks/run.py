@@ -115,7 +115,8 @@ def check(name: str, options: Options) -> None:
     if name in SUITES:
         SUITES[name].check(options.data, options.books or options.data / "books")
     else:
-        find(name, beside=tuple(SUITES)).parts(options.data)
+        for read in find(name, beside=tuple(SUITES)).parts(options.data).values():
+            read(options.data)
 
 
 def score(model: Uncut, name: str, options: Options) -> Scored:

@@ -56,5 +56,7 @@ def make_task(stock: str, splits: Splits) -> ConfigurableTask:
     for key in ("training_split", "validation_split", "fewshot_split"):
         if config.get(key) not in splits:
             config.pop(key, None)
+    if "test" in splits and not {"fewshot_split", "training_split"} & config.keys() and not is_code:
+        config["fewshot_split"] = "test"  # of which lm-eval leaves out the question itself
     config["custom_dataset"] = lambda **_: {name: Dataset.from_list(rows) for name, rows in splits.items()}
     return ConfigurableTask(config=config)

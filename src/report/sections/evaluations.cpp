@@ -235,8 +235,9 @@ std::string part_of(const Asked& asked, const Dataset& dataset, const Metric& me
 }
 
 std::string dataset_part(const Asked& asked, const Dataset& dataset) {
-  const auto run =
-      std::ranges::find(asked.runs.runs, dataset.name, [](const Run& each) { return each.dataset; });
+  const auto run = std::ranges::find_if(asked.runs.runs, [&](const Run& each) {
+    return each.dataset == dataset.name && !each.diverged;  // those that diverged need describe nothing
+  });
   std::string html = fmt::format("<h3>{}</h3><p>{} examples at each place; 95 % intervals over examples.</p>",
                                  escape(dataset.name), dataset.lengths.front().examples) +
                      legend(asked, dataset) + part_of(asked, dataset, run->metrics.front()) +

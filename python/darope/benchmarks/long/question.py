@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import random
 import sys
+import tempfile
 from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -128,12 +130,13 @@ def kept(folder: Path, name: str, made_of: object, make: Callable[[], list[Quest
         return questions
     questions = make()
     folder.mkdir(parents=True, exist_ok=True)
-    half = file.with_suffix(".half")
     content = {
         "made_of": key,
         "sha256": hash_of(questions),
         "questions": [asdict(each) for each in questions],
     }
-    half.write_text(json.dumps(content, indent=1), encoding="utf-8")
-    half.rename(file)
+    text = json.dumps(content, indent=1)
+    with tempfile.NamedTemporaryFile("w", dir=folder, delete=False, encoding="utf-8") as half:
+        half.write(text)  # others may make the same at the same time: the last one stands
+    os.replace(half.name, file)
     return questions
