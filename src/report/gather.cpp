@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "base/error.h"
+#include "report/settling.h"
 
 namespace darope::report {
 namespace {
@@ -252,7 +253,8 @@ static void refuse_very_many(const Gathered& all) {
 }
 
 // Names, orders and checks what was read.
-static void arrange(Gathered& all, const std::vector<std::string>& order) {
+static void arrange(Gathered& all, const std::vector<std::string>& order, Include include) {
+  if (include == Include::kJudgedRuns) leave_out_unjudged(all);
   name_encodings(all);
   all.datasets = distinct(all.runs, &Run::dataset);
   all.encodings = distinct(all.runs, &Run::encoding);
@@ -270,7 +272,7 @@ static void arrange(Gathered& all, const std::vector<std::string>& order) {
 }
 
 Gathered gather(const std::vector<std::filesystem::path>& comparisons, const std::vector<std::string>& order,
-                const SettingsOf& settings) {
+                const SettingsOf& settings, Include include) {
   Gathered all, evaluations;
   all.sources = comparisons;
   for (const std::filesystem::path& each : comparisons)
@@ -291,9 +293,9 @@ Gathered gather(const std::vector<std::filesystem::path>& comparisons, const std
   if (settings)
     for (Gathered* some : {&all, &evaluations})
       for (Run& run : some->runs) run.config_without_encoding = settings(run.config, run);
-  arrange(all, order);
+  arrange(all, order, include);
   if (!evaluations.runs.empty()) {
-    arrange(evaluations, order);
+    arrange(evaluations, order, include);
     all.evaluations = std::make_shared<const Gathered>(std::move(evaluations));
   }
   return all;

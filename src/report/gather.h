@@ -50,6 +50,9 @@ using SettingsOf = std::function<std::string(const std::string& config, const Ru
 
 std::string without_options(const std::string& encoding);  // "rope" of rope:base=10000
 
+// Whether runs that no round of a settled comparison has judged yet are left out, as in all that is shown.
+enum class Include { kAllRuns, kJudgedRuns };
+
 // Reads `<folder>/runs/*` and bundles; copies of one run count once. An Error that says which runs and what:
 // runs of one dataset and seed that began from other shared weights, saw other data or were configured
 // differently beyond the encoding; two runs of the same dataset, encoding and seed; a file that cannot be
@@ -59,6 +62,7 @@ std::string without_options(const std::string& encoding);  // "rope" of rope:bas
 // rope-10k) follows the name it begins with, and those that none fits come last. Without `settings`, configs
 // are told apart by the hash that each run recorded.
 Gathered gather(const std::vector<std::filesystem::path>& comparisons,
-                const std::vector<std::string>& order = {}, const SettingsOf& settings = {});
+                const std::vector<std::string>& order = {}, const SettingsOf& settings = {},
+                Include include = Include::kJudgedRuns);
 
 }  // namespace darope::report

@@ -1,5 +1,7 @@
 #include "report/settling.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 
@@ -10,16 +12,26 @@
 namespace darope::report {
 namespace {
 
+// The seeds of a dataset's plan: the first, and how many of each encoding.
+struct Seeds {
+  int64_t first = 0;
+  std::map<std::string, int64_t> counts;
+
+  bool have(const Run& run) const {
+    const auto count = counts.find(run.typed);
+    return count != counts.end() && run.seed >= first && run.seed - first < count->second;
+  }
+};
+
 Gathered of_the_rounds(const std::filesystem::path& comparison, const ComparisonRecord& record,
                        const Rounds& rounds) {
-  Gathered all = gather({comparison}, {}, rounds.settings);
+  Gathered all = gather({comparison}, {}, rounds.settings, Include::kAllRuns);
+  std::map<std::string, Seeds> asked;
+  for (const auto& [name, dataset] : record.datasets)
+    if (dataset.settling) asked[name] = {rounds.first_seed, dataset.settling->seeds_asked(rounds.encodings)};
   std::erase_if(all.runs, [&](const Run& run) {
-    const auto dataset = record.datasets.find(run.dataset);
-    if (dataset == record.datasets.end() || !dataset->second.settling) return true;
-    const auto asked = dataset->second.settling->seeds_asked(rounds.encodings);
-    const auto seeds = asked.find(run.typed);
-    const int64_t number = run.seed - rounds.first_seed;
-    return seeds == asked.end() || number < 0 || number >= seeds->second;
+    const auto seeds = asked.find(run.dataset);
+    return seeds == asked.end() || !seeds->second.have(run);
   });
   std::set<int64_t> seeds;
   for (Run& run : all.runs) {
@@ -111,7 +123,39 @@ std::optional<Look> look_at_place(const Gathered& all, const std::string& datase
   return in_names(settled, sound, x);
 }
 
+// What the last round of each settled dataset has judged.
+std::map<std::string, Seeds> judged_seeds(const Gathered& all) {
+  std::map<std::string, std::set<std::string>> encodings;
+  std::map<std::string, Seeds> judged;
+  for (const Run& run : all.runs) {
+    encodings[run.dataset].insert(run.typed);
+    Seeds& seeds = judged.emplace(run.dataset, Seeds{run.seed, {}}).first->second;
+    seeds.first = std::min(seeds.first, run.seed);
+  }
+  std::erase_if(judged, [&](const auto& each) { return !settling_of(all, each.first); });
+  for (auto& [dataset, seeds] : judged)
+    seeds.counts =
+        settling_of(all, dataset)->seeds_judged({encodings[dataset].begin(), encodings[dataset].end()});
+  return judged;
+}
+
 }  // namespace
+
+void leave_out_unjudged(Gathered& all) {
+  const std::map<std::string, Seeds> judged = judged_seeds(all);
+  std::map<std::string, size_t> left_out;
+  std::erase_if(all.runs, [&](const Run& run) {
+    const auto seeds = judged.find(run.dataset);
+    const bool gone = seeds != judged.end() && !seeds->second.have(run);
+    if (gone) ++left_out[run.dataset];
+    return gone;
+  });
+  for (const auto& [dataset, runs] : left_out)
+    all.notes.push_back(fmt::format(
+        "{} run{} of {} left out: no round has judged {} yet, and to look sooner would be a look "
+        "more than was planned.",
+        runs, runs == 1 ? "" : "s", dataset + (runs == 1 ? " is" : " are"), runs == 1 ? "it" : "them"));
+}
 
 std::map<std::string, std::vector<Look>> look_at(const std::filesystem::path& comparison,
                                                  const ComparisonRecord& record, const Rounds& rounds) {
@@ -133,6 +177,8 @@ std::map<std::string, std::vector<Look>> look_at(const std::filesystem::path& co
 }
 
 void let_stand(const Settling& settling, double x, stats::Judged& judged) {
+  if (settling.rounds_made() == 0)
+    for (stats::PairVerdict& pair : judged.pairs) pair.verdict = stats::Verdict::undecided;
   const std::vector<Look> looks = looks_at_place(settling, x);
   for (stats::PairVerdict& pair : judged.pairs)
     if (pair.verdict == stats::Verdict::undecided)

@@ -15,8 +15,11 @@ struct Rounds {
 std::map<std::string, std::vector<Look>> look_at(const std::filesystem::path& comparison,
                                                  const ComparisonRecord& record, const Rounds& rounds);
 
+// Leaves out the runs of settled datasets that no round has judged yet, with a note: a report is no round.
+void leave_out_unjudged(Gathered& all);
+
 // A verdict stands from the round that gave it: where the present runs leave a pair undecided that an earlier
-// round decided, the pair has that round's verdict and interval.
+// round decided, the pair has that round's verdict and interval. Before the first round nothing is decided.
 void let_stand(const Settling& settling, double x, stats::Judged& judged);
 
 }  // namespace darope::report

@@ -71,6 +71,20 @@ Settling parse_settling(const Json& json, const std::string& where) {
   return settling;
 }
 
+// What the looks of the first rounds ask for.
+std::map<std::string, int64_t> asked_until(const Settling& settling, int64_t round,
+                                           const std::vector<std::string>& encodings) {
+  const std::vector<int64_t>& rounds = settling.rounds;
+  std::map<std::string, int64_t> asked;
+  for (const std::string& encoding : encodings) asked[encoding] = rounds.front();
+  for (const Look& look : settling.looks) {
+    if (look.round > round || look.open.empty() || look.round == int64_t(rounds.size())) continue;
+    asked[look.leader] = rounds[size_t(look.round)];
+    for (const std::string& encoding : look.open) asked[encoding] = rounds[size_t(look.round)];
+  }
+  return asked;
+}
+
 }  // namespace
 
 void check(const Margins& margins) {
@@ -106,14 +120,11 @@ bool Settling::is_through() const {
 }
 
 std::map<std::string, int64_t> Settling::seeds_asked(const std::vector<std::string>& encodings) const {
-  std::map<std::string, int64_t> asked;
-  for (const std::string& encoding : encodings) asked[encoding] = rounds.front();
-  for (const Look& look : looks) {
-    if (look.open.empty() || look.round == int64_t(rounds.size())) continue;
-    asked[look.leader] = rounds[size_t(look.round)];
-    for (const std::string& encoding : look.open) asked[encoding] = rounds[size_t(look.round)];
-  }
-  return asked;
+  return asked_until(*this, rounds_made(), encodings);
+}
+
+std::map<std::string, int64_t> Settling::seeds_judged(const std::vector<std::string>& encodings) const {
+  return asked_until(*this, rounds_made() - 1, encodings);
 }
 
 void ComparisonRecord::join(const ComparisonRecord& other, const std::string& where) {

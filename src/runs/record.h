@@ -46,8 +46,10 @@ struct Settling {
   bool same_plan(const Settling& other) const { return rounds == other.rounds && until == other.until; }
   int64_t rounds_made() const { return looks.empty() ? 0 : looks.back().round; }
   bool is_through() const;  // nothing is open, or no round is left
-  // How many seeds of each encoding the rounds so far ask for.
+  // How many seeds of each encoding the rounds so far ask for; and how many the last of them has judged, or
+  // the first will.
   std::map<std::string, int64_t> seeds_asked(const std::vector<std::string>& encodings) const;
+  std::map<std::string, int64_t> seeds_judged(const std::vector<std::string>& encodings) const;
 };
 nlohmann::ordered_json to_json(const Settling& settling);
 void check_rounds(const std::vector<int64_t>& rounds);

@@ -11,17 +11,18 @@ namespace {
 
 constexpr Judging kRule{.higher_better = true, .margin = kCalibrationMargin, .confidence = 0.95};
 
-Judged judge_simulated(const Truth& truth, Random& random, Noise& noise) {
+Judged judge_together(const std::vector<Scores>& tasks, const Judging& rule, Noise& noise) {
   std::vector<TaskEstimate> estimates;
+  for (const Scores& task : tasks) estimates.push_back(estimate(components(task), estimates.size(), noise));
   std::vector<const TaskEstimate*> all;
-  std::vector<std::string> names;
-  for (size_t task = 0; task < truth.tasks; ++task) {
-    const Scores scores = simulate(truth, task, random);
-    names = scores.encodings();
-    estimates.push_back(estimate(components(scores), task, noise));
-  }
   for (const TaskEstimate& each : estimates) all.push_back(&each);
-  return judge(names, all, kRule);
+  return judge(tasks.front().encodings(), all, rule);
+}
+
+std::vector<Scores> simulate_tasks(const Truth& truth, Random& random) {
+  std::vector<Scores> tasks;
+  for (size_t task = 0; task < truth.tasks; ++task) tasks.push_back(simulate(truth, task, random));
+  return tasks;
 }
 
 bool answer(const Judged& judged, Question question) {
@@ -38,26 +39,57 @@ bool answer(const Judged& judged, Question question) {
   });
 }
 
-// Seeds in rounds, each only for the encodings that the last round left open.
-bool wrong_while_settling(const Truth& truth, Random& random, Noise& noise) {
-  const SettlePlan plan{.seeds = {truth.seeds, truth.seeds + 2, truth.seeds + 5}};
+// A task whose seeds are made in rounds, each only for the encodings that the last one left open.
+class TaskInRounds {
+ public:
+  TaskInRounds(const SettlePlan& plan, Scores all)
+      : plan_(plan), all_(std::move(all)), made_(all_.encodings().size(), plan.seeds.front()) {}
+
+  bool done() const { return settled_.rounds > 0 && settled_.done(); }
+  const Settled& settled() const { return settled_; }
+
+  // The scores of the seeds made so far.
+  Scores now() const {
+    Scores scores(all_.task(), all_.encodings(), all_.seeds(), all_.clusters());
+    scores.set_witnesses(all_.witnesses());
+    for (size_t e = 0; e < made_.size(); ++e)
+      for (size_t s = 0; s < made_[e]; ++s) scores.set(e, s, all_.at(e, s));
+    return scores;
+  }
+
+  void look(Noise& noise) {
+    settled_ = settle(now(), plan_, kRule, settled_, noise);
+    for (size_t e = 0; e < made_.size(); ++e)
+      if (settled_.more[e]) made_[e] = plan_.seeds[settled_.rounds];
+  }
+
+ private:
+  const SettlePlan& plan_;
+  Scores all_;
+  std::vector<size_t> made_;
+  Settled settled_;
+};
+
+// Of one task, what any round decided; of several, what any round said of the suite.
+bool answer_in_rounds(const Truth& truth, Question question, Random& random, Noise& noise) {
+  const SettlePlan plan{.seeds = {truth.seeds, truth.seeds + 2, truth.seeds + 5, truth.seeds + 9}};
   Truth most = truth;
   most.seeds = plan.seeds.back();
-  const Scores all = simulate(most, 0, random);
-  std::vector<size_t> made(truth.encodings, plan.seeds.front());
-  Settled settled;
-  do {
-    Scores now(all.task(), all.encodings(), most.seeds, all.clusters());
-    now.set_witnesses(all.witnesses());
-    for (size_t e = 0; e < made.size(); ++e)
-      for (size_t s = 0; s < made[e]; ++s) now.set(e, s, all.at(e, s));
-    settled = settle(now, plan, kRule, settled, noise);
-    for (size_t e = 0; e < made.size(); ++e)
-      if (settled.more[e]) made[e] = plan.seeds[settled.rounds];
-  } while (!settled.done());
-  return std::any_of(settled.pairs.begin(), settled.pairs.end(), [](const Settled::Decision& each) {
-    return is_better(each.pair.verdict) || is_worse(each.pair.verdict);
-  });
+  std::vector<TaskInRounds> tasks;
+  for (Scores& task : simulate_tasks(most, random)) tasks.emplace_back(plan, std::move(task));
+  while (!std::ranges::all_of(tasks, &TaskInRounds::done)) {
+    std::vector<Scores> now;
+    for (const TaskInRounds& task : tasks) now.push_back(task.now());
+    const bool suite = tasks.size() > 1;
+    if (suite && answer(judge_together(now, plan.rule_of_a_round(kRule), noise), question)) return true;
+    for (TaskInRounds& task : tasks)
+      if (!task.done()) task.look(noise);
+  }
+  if (tasks.size() > 1) return false;
+  Judged decided;
+  for (const Settled::Decision& each : tasks.front().settled().pairs)
+    if (each.round > 0) decided.pairs.push_back(each.pair);
+  return answer(decided, question);
 }
 
 }  // namespace
@@ -68,9 +100,9 @@ double rate(const Condition& condition, size_t seeds, size_t repeats, Noise& noi
   size_t yes = 0;
   for (size_t r = 0; r < repeats; ++r) {
     Random random(seeds, "calibrate/" + condition.label, r);
-    yes += condition.question == Question::false_better_settle
-               ? wrong_while_settling(truth, random, noise)
-               : answer(judge_simulated(truth, random, noise), condition.question);
+    yes += condition.in_rounds
+               ? answer_in_rounds(truth, condition.question, random, noise)
+               : answer(judge_together(simulate_tasks(truth, random), kRule, noise), condition.question);
   }
   return double(yes) / double(repeats);
 }
@@ -87,7 +119,7 @@ std::vector<Condition> calibration_grid(bool full) {
       {"one encoding with 5 times the run SD", false_better, {.unsteady = 5}},
       {"clusters of 20, N 400", false_better, {.examples = 400, .cluster_size = 20, .run_sd = 0.002}},
       {"3 tasks, N 50", false_better, {.encodings = 4, .examples = 50, .tasks = 3}},
-      {"seeds added where they decide", false_better_settle, {.encodings = 4}},
+      {"seeds added where they decide", false_better, {.encodings = 4}, true},
       {"one margin ahead, run SD .4 margins", wrong_tied, {.run_sd = 0.004, .lead = kCalibrationMargin}},
       {"two run SDs ahead", power, {.lead = 0.02}},
   };
@@ -107,7 +139,9 @@ std::vector<Condition> calibration_grid(bool full) {
       {"15 tasks, one encoding with 5 times the run SD",
        false_better,
        {.examples = 50, .tasks = 15, .unsteady = 5}},
-      {"seeds added, 5 times the run SD", false_better_settle, {.unsteady = 5}},
+      {"seeds added, 5 times the run SD", false_better, {.unsteady = 5}, true},
+      {"seeds added, 3 tasks", false_better, {.examples = 50, .tasks = 3}, true},
+      {"seeds added, one margin ahead", wrong_tied, {.run_sd = 0.004, .lead = kCalibrationMargin}, true},
       {"one margin ahead, run SD .1 margins, N 2000",
        wrong_tied,
        {.examples = 2000, .run_sd = 0.001, .lead = kCalibrationMargin}},
@@ -134,7 +168,7 @@ std::vector<Condition> calibration_grid(bool full) {
        false_better,
        {.encodings = 8, .examples = 300, .cluster_size = 5, .run_sd = 0.001, .tail_df = 4, .unequal = true}},
       {"other: 7 tasks, t(3)", false_better, {.encodings = 5, .examples = 40, .tasks = 7, .tail_df = 3}},
-      {"other: seeds added, t(3)", false_better_settle, {.encodings = 5, .tail_df = 3}},
+      {"other: seeds added, t(3)", false_better, {.encodings = 5, .tail_df = 3}, true},
       {"other: one margin ahead, t(3)",
        wrong_tied,
        {.encodings = 5, .run_sd = 0.003, .lead = kCalibrationMargin, .tail_df = 3}},

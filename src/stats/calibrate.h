@@ -6,16 +6,16 @@ namespace darope::stats {
 
 // How often the rule is wrong, asked of tables whose truth is known.
 enum class Question {
-  false_better,         // nobody is ahead: is some pair called better?
-  wrong_tied,           // the first is ahead by one margin: is it called tied with another?
-  power,                // the first is ahead: is it called better than another?
-  false_better_settle,  // nobody is ahead: does any round of seeds added where they decide say so?
+  false_better,  // nobody is ahead: is some pair called better?
+  wrong_tied,    // the first is ahead by one margin: is it called tied with another?
+  power,         // the first is ahead: is it called better than another?
 };
 
 struct Condition {
   std::string label;
   Question question = Question::false_better;
   Truth truth;
+  bool in_rounds = false;  // seeds are added where they decide, and it is asked of all rounds together
 };
 std::vector<Condition> calibration_grid(bool full);
 inline constexpr size_t kCalibrationSeeds[] = {2, 3, 5, 10};

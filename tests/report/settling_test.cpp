@@ -112,6 +112,40 @@ TEST(Settling, TheReportKeepsToThePlan) {
   EXPECT_EQ(summarise(gather({c.path()}), asked).datasets.at(0).margin, 0.5);
 }
 
+// To look at the runs of a round that is not through would be one look more than the plan has.
+TEST(Settling, AReportJudgesRoundsThatAreThroughAlone) {
+  const Comparison through, beyond;
+  plant(through, "copy", steady, Json::object(), 3);
+  plant(beyond, "copy", steady, Json::object(), 5);
+  ComparisonRecord record = record_of({3, 8});
+  const auto report = [&](const Comparison& c) {
+    write_file(ComparisonFolder(c.path()).record(), to_text(record));
+    return summarise(gather({c.path()}), {});
+  };
+  for (const Summary& s : {report(through), report(beyond)})
+    for (const stats::PairVerdict& pair : s.datasets.at(0).lengths.at(0).judged->pairs)
+      EXPECT_EQ(pair.verdict, stats::Verdict::undecided);  // no round is through
+  record.datasets["copy"].settling->looks = look_at(through.path(), record, {kEncodings, 0}).at("copy");
+  const Summary one = report(through), other = report(beyond);
+  const auto &pairs = one.datasets.at(0).lengths.at(0).judged->pairs,
+             &others = other.datasets.at(0).lengths.at(0).judged->pairs;
+  ASSERT_EQ(pairs.size(), others.size());
+  for (size_t p = 0; p < pairs.size(); ++p) {
+    EXPECT_EQ(pairs[p].interval.low, others[p].interval.low);
+    EXPECT_EQ(pairs[p].verdict, others[p].verdict);
+    EXPECT_EQ(others[p].seeds, 3u);
+  }
+  EXPECT_TRUE(std::ranges::any_of(
+      pairs, [](const stats::PairVerdict& pair) { return pair.verdict != stats::Verdict::undecided; }));
+  EXPECT_EQ(std::ranges::count_if(other.notes,
+                                  [](const std::string& note) {
+                                    return note.find("no round has judged them yet") != std::string::npos;
+                                  }),
+            1);
+  // The round that goes on sees all of them.
+  EXPECT_EQ(look_at(beyond.path(), record, {kEncodings, 0}).at("copy").front().round, 2);
+}
+
 TEST(Settling, OtherMarginsAndPlansAreNotJoined) {
   ComparisonRecord record = record_of({3, 5});
   expect_contains(error_of([&] { record.join(record_of({3, 5}, {.loss = 1}), "b"); }),
