@@ -93,6 +93,17 @@ void remove_leftovers(const fs::path& folder) { remove_beginning(folder, std::st
 void remove_leftovers_of(const fs::path& path) {
   remove_beginning(parent_of(path), fmt::format("{}{}-", kTemporary, path.filename().string()));
 }
+void remove_leftovers_of(const fs::path& folder, const std::set<std::string>& names) {
+  std::error_code gone;
+  std::vector<fs::path> left;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, gone)) {
+    const std::string name = entry.path().filename().string();
+    const size_t begin = kTemporary.size(), end = name.rfind('-');
+    if (is_leftover(entry.path()) && end > begin && names.contains(name.substr(begin, end - begin)))
+      left.push_back(entry.path());
+  }
+  for (const fs::path& each : left) remove_tree(each);
+}
 bool is_leftover(const fs::path& path) { return path.filename().string().starts_with(kTemporary); }
 
 void fail_on(const std::string& action, const fs::path& path) {

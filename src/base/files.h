@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -83,6 +84,7 @@ std::filesystem::path make_temporary_folder(const std::filesystem::path& path);
 // What writers that were killed left in a folder. For whoever writes there alone.
 void remove_leftovers(const std::filesystem::path& folder);
 void remove_leftovers_of(const std::filesystem::path& path);  // those that were to become this one
+void remove_leftovers_of(const std::filesystem::path& folder, const std::set<std::string>& names);
 bool is_leftover(const std::filesystem::path& path);
 
 // A whole file, read-only, in memory as the system pages it in. Not for files that others may shrink

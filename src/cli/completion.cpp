@@ -26,7 +26,9 @@ void each_verb(const VerbTable& verb, const std::string& path, const auto& use) 
 // One function serves bash and, through bashcompinit, zsh: the verb is the words that are no options.
 std::string bash(const VerbTable& program) {
   std::string cases;
+  std::vector<std::string> groups;  // verbs that have verbs of their own
   each_verb(program, "", [&](const std::string& path, const VerbTable& verb) {
+    if (!path.empty() && !verb.verbs.empty()) groups.push_back(path);
     cases += fmt::format("    '{}') words='{}' ;;\n", path, fmt::join(names_of(verb), " "));
   });
   return fmt::format(
@@ -37,7 +39,7 @@ std::string bash(const VerbTable& program) {
       -*|*=*|*/*|*.*) break ;;
       *) verb="${{verb:+$verb }}$word" ;;
     esac
-    [ "${{verb%% *}}" = data ] || [ "${{verb%% *}}" = ckpt ] || [ "${{verb%% *}}" = bench ] || break
+    case "${{verb%% *}}" in {}) ;; *) break ;; esac
     [ "$verb" = "${{verb% *}}" ] || break
   done
   case "$verb" in
@@ -50,7 +52,7 @@ std::string bash(const VerbTable& program) {
 }}
 complete -o filenames -F _darope darope
 )",
-      cases);
+      fmt::join(groups, "|"), cases);
 }
 
 std::string zsh(const VerbTable& program) {

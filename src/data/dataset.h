@@ -8,7 +8,7 @@
 
 namespace darope {
 
-class MappedFile;
+class TokenSource;
 
 // Training streams never end and test sets never move; neither can be taken for the other.
 
@@ -57,8 +57,8 @@ struct Dataset {
   std::vector<TestLength> tests = {};
   std::shared_ptr<const TestSet> validation =
       nullptr;  // for choosing a checkpoint; null where the data keeps none apart
-  std::vector<std::shared_ptr<const MappedFile>> files = {};   // where they hold all of it
-  std::shared_ptr<const class Tokenizer> tokenizer = nullptr;  // null: no text
+  std::vector<std::shared_ptr<const TokenSource>> sources = {};  // where they hold all of it
+  std::shared_ptr<const class Tokenizer> tokenizer = nullptr;    // null: no text
   int64_t free_running = 0;  // so many examples of each test are also answered without help
 
   // What evaluations beyond the data's own test read, where one was asked for.

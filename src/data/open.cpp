@@ -96,9 +96,9 @@ std::string data_hash(const Dataset& data, int64_t batches) {
   for (const int64_t index : {int64_t{0}, int64_t{1}, batches / 2, batches - 1})
     add(hash, data.train->at(index));
   for (const TestLength& test : data.tests) add(hash, *test.set);
-  for (const auto& each : data.files) {
-    const std::string file = sha256(each->bytes());
-    hash.add(std::as_bytes(std::span(file)));
+  for (const auto& each : data.sources) {
+    const std::string source = each->sha256();
+    hash.add(std::as_bytes(std::span(source)));
   }
   return hash.hex();
 }

@@ -138,22 +138,26 @@ Dataset open_token_file(const DataConfig& config, uint64_t seed) {
                     apart ? tested->size() : int64_t(std::ceil(config.test_share * double(source->size()))),
                 test_begin = tested->size() - test_tokens, train_end = apart ? source->size() : test_begin;
   const std::vector<TestLength> tests = tests_of(tested, test_begin, config);
+  if (apart && train_end < config.seq_len + 2)
+    throw Error(
+        fmt::format("{} has {} tokens: too few to train on windows of {}; give a longer file or a "
+                    "smaller data.seq_len",
+                    config.path, source->size(), config.seq_len));
   if (train_end < config.seq_len + 2 || tests.empty())
     throw Error(
         fmt::format("{} has {} tokens: too few for a test set of {} windows of {}{}; "
                     "give a longer file or a smaller data.seq_len",
-                    apart && tests.empty() ? config.test_path : config.path,
-                    apart && tests.empty() ? tested->size() : source->size(), kFewestWindows, config.seq_len,
+                    apart ? config.test_path : config.path, tested->size(), kFewestWindows, config.seq_len,
                     apart ? "" : fmt::format(" in its last {:g} %", 100 * config.test_share)));
-  std::vector<std::shared_ptr<const MappedFile>> files = source->files();
-  if (apart) files.insert(files.end(), tested->files().begin(), tested->files().end());
+  std::vector<std::shared_ptr<const TokenSource>> sources = {source};
+  if (apart) sources.push_back(tested);
   return {.name = dataset_name(config),
           .family = "file",
           .vocabulary = std::max(source->vocabulary(), tested->vocabulary()),
           .measure = Measure::nll,
           .train = std::make_shared<TokenStream>(source, train_end, config.batch_size, config.seq_len, seed),
           .tests = tests,
-          .files = files};
+          .sources = sources};
 }
 
 }  // namespace darope

@@ -119,7 +119,8 @@ Found read_found(const std::filesystem::path& file) {
   return found;
 }
 
-RunFolder keep(const SavedRun& run, const RunFolder& folder, const Found& found, const std::string& variant) {
+RunFolder keep(const SavedRun& run, const RunFolder& folder, const Found& found, const std::string& variant,
+               const std::optional<RunFacts>& facts) {
   RunFolder out = folder.evaluation(run.checkpoint.filename().string(), variant);
   make_directories_in(folder.path(), out.path());
   const Lock lock(out.lock(), "keeping the scores of " + out.path().string());
@@ -133,25 +134,32 @@ RunFolder keep(const SavedRun& run, const RunFolder& folder, const Found& found,
                                                     {"metrics", to_json(found.metrics)}}
                                      .dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) +
                                  "\n");
+  if (facts) {
+    write_file(out.config(), read_file(folder.config()));
+    write_finished(out, *facts);
+  }
   return out;
 }
 
-RunFolder keep_apart(const SavedRun& run, const RunFolder& folder, const Found& found,
-                     const std::string& variant, bool changed) {
-  const RunFolder out = keep(run, folder, found, variant);
-  if (!folder.is_finished() || changed) return out;
+// What an evaluation says of itself that is compared as a run: one of a finished run's last weights, as they
+// were trained.
+static std::optional<RunFacts> facts_apart(const SavedRun& run, const RunFolder& folder, const Found& found) {
+  if (!folder.is_finished()) return {};
   RunFacts facts =
       parse_facts(parse_json(read_file(folder.facts()), folder.facts().string()), folder.facts().string());
-  if (facts.diverged || facts.steps != run.step) return out;
+  if (facts.diverged || facts.steps != run.step) return {};
   facts.dataset = found.dataset;
   facts.family = found.evaluation;
   facts.encoding = run.config.model.encoding;
   facts.evaluation = found.evaluation;
   if (!found.hash.empty()) facts.data_order = found.hash;
   facts.metrics = found.metrics;
-  write_file(out.config(), read_file(folder.config()));
-  write_finished(out, facts);
-  return out;
+  return facts;
+}
+
+RunFolder keep_apart(const SavedRun& run, const RunFolder& folder, const Found& found,
+                     const std::string& variant, bool changed) {
+  return keep(run, folder, found, variant, changed ? std::nullopt : facts_apart(run, folder, found));
 }
 
 }  // namespace darope

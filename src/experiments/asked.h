@@ -1,6 +1,7 @@
 #pragma once
 #include "eval/evaluation.h"
 #include "experiments/saved_run.h"
+#include "runs/facts.h"
 
 namespace darope {
 
@@ -28,7 +29,8 @@ Found found_by(const Evaluation& evaluation, const Dataset& data, std::string li
 Found read_found(const std::filesystem::path& file);
 
 // Writes the scores of a checkpoint into a folder of the run's. Whoever else writes there is refused.
-RunFolder keep(const SavedRun& run, const RunFolder& folder, const Found& found, const std::string& variant);
+RunFolder keep(const SavedRun& run, const RunFolder& folder, const Found& found, const std::string& variant,
+               const std::optional<RunFacts>& facts = {});
 // The same for an evaluation of its own, which stands beside those of other models in a report where the run
 // is finished and the weights are its last ones. `changed`: these are not the run's own settings.
 RunFolder keep_apart(const SavedRun& run, const RunFolder& folder, const Found& found,

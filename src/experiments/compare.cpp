@@ -95,29 +95,14 @@ static std::string stretched(const RunConfig& variant, const std::vector<RunConf
                   variant.model.encoding));
 }
 
-// What a comparison writes must not become what it learns from.
-static void refuse_inside_data(const CompareConfig& config) {
-  namespace fs = std::filesystem;
-  for (const std::string& data : {config.data.path, config.data.test_path}) {
-    if (data.empty() || !fs::is_directory(data)) continue;
-    const fs::path out = fs::weakly_canonical(fs::absolute(config.dump_dir)), folder = fs::canonical(data);
-    if (std::ranges::mismatch(folder, out).in1 == folder.end())
-      throw Error(
-          fmt::format("{} lies inside {}, which is learned from: give another folder with --out (dump_dir)",
-                      config.dump_dir, data));
-  }
-}
-
 static bool trains(const std::string& encoding) {
   return encoding.find(';') != std::string::npos || find_encoding(encoding).traits.trains;
 }
 
 std::vector<RunConfig> make_plan(const CompareConfig& config) {
-  constexpr int64_t kMostSeeds = 1000;
   if (config.seeds < 1 || config.seeds > kMostSeeds)
     throw Error(fmt::format("seeds is {}: it must be from 1 to {}", config.seeds, kMostSeeds));
   if (config.dump_dir.empty()) throw Error("dump_dir is empty: give the folder of this comparison, or --out");
-  refuse_inside_data(config);
   check_list("encodings", config.encodings);
   check(config.margins);
   check_rounds(config.rounds);

@@ -57,7 +57,7 @@ std::string summary_of(const RunConfig& run) {
   const RunFacts facts =
       parse_facts(parse_json(read_file(folder.facts()), folder.facts().string()), folder.facts().string());
   if (facts.diverged) return fmt::format("{}: diverged after {} steps", run.name, facts.steps);
-  const std::vector<CurvePoint> curve = read_curve(read_file(folder.metrics()), folder.metrics().string());
+  const std::vector<CurvePoint> curve = read_curve(read_metrics_file(folder), folder.metrics().string());
   return fmt::format("{}: {} steps in {}{}", run.name, facts.steps, format_time(facts.seconds),
                      curve.empty() ? "" : fmt::format(", training loss {:.3f}", curve.back().loss));
 }

@@ -50,11 +50,14 @@ fs::path settings_at(const RunFolder& run, int64_t step) {
   return {};
 }
 
-// Where the first line stands that begins so; the end where there is none.
-size_t begin_of_line(const std::string& lines, const std::string& beginning) {
-  if (lines.starts_with(beginning)) return 0;
-  const size_t found = lines.find("\n" + beginning);
-  return found == std::string::npos ? lines.size() : found + 1;
+// The history up to a step.
+std::string before_step(const std::string& lines, int64_t step) {
+  std::istringstream all(lines);
+  std::string kept;
+  long long at = 0;
+  for (std::string line; std::getline(all, line); kept += line + "\n")
+    if (std::sscanf(line.c_str(), "at step %lld:", &at) == 1 && at >= step) break;
+  return kept;
 }
 
 // The folder that holds what the run goes on from.
@@ -193,7 +196,7 @@ void add_to_history(const RunConfig& config, const Resume& resume, int64_t step)
   const std::string now = fmt::format("at step {}: ", step);
   std::string changed = elsewhere || step > 0 ? changes_of(past_of(config, resume), config) : "";
   if (const fs::path settings = settings_at(folder, step); !elsewhere && step > 0 && fs::exists(settings)) {
-    lines = lines.substr(0, begin_of_line(lines, now));  // a life that took no step has changed nothing
+    lines = before_step(lines, step);  // what came of steps that are taken anew did not happen
     changed = changes(read_file(settings), settings, config);
   }
   if (const std::string line = now + changed + "\n"; !changed.empty() && !lines.ends_with(line))

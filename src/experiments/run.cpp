@@ -113,10 +113,15 @@ void score_weights(const Scored& of, Decoder model) {
     if (!last)
       throw Error(fmt::format("{} has no checkpoint: its weights are needed to score {}",
                               trained.path().string(), of.config.model.encoding));
+    if (last->step != facts.steps)
+      throw Error(
+          fmt::format("{} ended at step {}, and its newest sound checkpoint is of step {}: train it "
+                      "again to score {}",
+                      trained.path().string(), facts.steps, last->step, of.config.model.encoding));
     model.weights().read(SafetensorsFile(last->folder / kModelFile), model.weights().flat());
     write_scores(model, of.data, folder.scores());
   }
-  write_file(folder.metrics(), read_file(trained.metrics()));
+  write_file(folder.metrics(), read_metrics_file(trained));
   facts.encoding = of.config.model.encoding;
   facts.config_without_encoding = hash_without_encoding(of.config, facts.history);
   write_finished(folder, facts);
@@ -148,11 +153,26 @@ at::ScalarType find_dtype(const std::string& name, at::Device device) {
   throw Error(unknown_name("dtype", name, {"auto", "fp32", "bf16"}));
 }
 
+// What a run writes must not become what it learns from.
+static void refuse_inside_data(const RunConfig& config) {
+  namespace fs = std::filesystem;
+  for (const std::string& data : {config.data.path, config.data.test_path}) {
+    if (data.empty() || !fs::is_directory(data)) continue;
+    const fs::path out = fs::weakly_canonical(fs::absolute(config.dump_dir)), folder = fs::canonical(data);
+    if (std::ranges::mismatch(folder, out).in1 == folder.end())
+      throw Error(
+          fmt::format("{} lies inside {}, which is learned from: give another folder with dump_dir, or --out "
+                      "of a comparison",
+                      config.dump_dir, data));
+  }
+}
+
 Dataset open_data(const RunConfig& config) {
   if (config.dump_dir.empty()) throw Error("dump_dir is empty: give the folder this run should write to");
   RunConfig values = config;
   check_ranges(list_fields(values));
   config.check();
+  refuse_inside_data(config);
   return open_dataset(config.data, uint64_t(config.seed), config.steps * config.grad_acc_steps);
 }
 

@@ -15,12 +15,22 @@ namespace {
 
 constexpr const char* kThinned = "metrics.jsonl of a bundle";
 
-bool is_hashed(const fs::path& file, const RunFolder& run) {
-  const fs::path relative = file.lexically_relative(run.path());
-  const bool of_checkpoint =
-      *relative.begin() == run.checkpoints().filename() || *relative.begin() == run.best().filename();
-  return relative.filename().string()[0] != '.' && file != run.facts() &&
-         (!of_checkpoint || is_checkpoint_manifest(file));
+// What the run itself writes, where it is there. Others may keep files of theirs beside it.
+std::vector<fs::path> own_files(const RunFolder& run) {
+  std::vector<fs::path> files = {run.config(),  run.given_config(), run.model_config(), run.manifest(),
+                                 run.metrics(), run.validations(),  run.log(),          run.history(),
+                                 run.scores(),  run.best_scores()};
+  const auto is_file = [](const fs::path& file) { return fs::is_regular_file(fs::symlink_status(file)); };
+  const auto add_beneath = [&](const fs::path& folder, auto&& is_ours) {
+    if (!fs::is_directory(fs::symlink_status(folder))) return;
+    for (const fs::directory_entry& each : fs::recursive_directory_iterator(folder))
+      if (is_ours(each.path())) files.push_back(each.path());
+  };
+  add_beneath(run.tensorboard(), [](const fs::path& file) { return file.filename().string()[0] != '.'; });
+  add_beneath(run.checkpoints(), is_checkpoint_manifest);
+  add_beneath(run.best(), is_checkpoint_manifest);
+  std::erase_if(files, [&](const fs::path& file) { return !is_file(file); });
+  return files;
 }
 
 // Files that travel in bundles, by the name in a run's folder; their texts are at hand.
@@ -40,12 +50,8 @@ bool leads_out(const fs::path& name) {
 
 FileHashes hashes_of(const RunFolder& run) {
   FileHashes hashes;
-  for (auto each = fs::recursive_directory_iterator(run.path()); each != fs::recursive_directory_iterator();
-       ++each) {
-    if (each->path() == run.evaluations_folder()) each.disable_recursion_pending();
-    if (each->is_regular_file() && !each->is_symlink() && is_hashed(each->path(), run))
-      hashes[each->path().lexically_relative(run.path())] = sha256_of_file(each->path());
-  }
+  for (const fs::path& file : own_files(run))
+    hashes[file.lexically_relative(run.path())] = sha256_of_file(file);
   if (fs::exists(run.metrics()))
     hashes[kThinned] = sha256(metrics_lines(read_curve(read_metrics_file(run), run.metrics().string())));
   return hashes;

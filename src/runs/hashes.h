@@ -9,8 +9,8 @@ namespace darope {
 // What the files of a finished run hashed to when it ended, by their path in its folder; run.json keeps it.
 using FileHashes = std::map<std::string, std::string>;
 
-// Every file there, but for what a run does not end with: evaluations, and weights, whose own manifests are
-// among them. The curve that a bundle makes of metrics.jsonl has an entry of its own.
+// Every file that the run writes, but for what it does not end with: evaluations, and weights, whose own
+// manifests are among them. The curve that a bundle makes of metrics.jsonl has an entry of its own.
 FileHashes hashes_of(const RunFolder& run);
 
 // An Error that names each file of a run that is not what it wrote, run.json included. What is not there is

@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr int64_t kRecordSchema = 1, kMostRounds = 20, kMostSeeds = 1000;
+constexpr int64_t kRecordSchema = 1, kMostRounds = 20;
 
 ordered_json to_json(const Decision& d) {
   return {{"first", d.first}, {"second", d.second}, {"verdict", d.verdict}, {"difference", d.difference},

@@ -38,6 +38,8 @@ struct Look {
 };
 
 // Seeds added where they decide: rounds and time are fixed before the first of them.
+inline constexpr int64_t kMostSeeds = 1000;  // of an encoding, in a comparison
+
 struct Settling {
   std::vector<int64_t> rounds = {3, 5, 8, 12};  // seeds in all, after each
   std::string until = {};                       // as typed; "" has no limit

@@ -217,7 +217,7 @@ TEST(Jobs, SayHowARunEnded) {
 TEST(Jobs, GiveARunThatIsAskedToStopTheTimeToDoSo) {
   const Scratch out;
   const std::string saved = (out / "saved").string();
-  failure_of("trap 'sleep 0.5; : >" + saved + "; exit 75' TERM\nsleep 60 &\nwait", 5, 4.9);
+  failure_of("trap 'sleep 0.5; : >" + saved + "; exit 75' TERM\nsleep 60 &\nwait", 1, 60);
   EXPECT_TRUE(std::filesystem::exists(saved));
 }
 

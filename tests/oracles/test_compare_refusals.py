@@ -19,7 +19,10 @@ BAD = {
     "a picture named as text": (["--data", "picture.txt"], ["picture.txt is no plain text: byte 8 is zero"]),
     "a folder": (["--data", "folder"], ["folder is a folder without texts"]),
     "no encodings": ([QUICK, "--encodings", ""], ["encodings is empty"]),
-    "a data file for a config": (["tiny.txt"], ["tiny.txt is no config", "darope compare --data tiny.txt"]),
+    "a data file for a config": (
+        ["tiny.txt"],
+        ["if tiny.txt is data and no config", "darope compare --data tiny.txt"],
+    ),
     "a far-off encoding": (
         [QUICK, "--encodings", "absolute"],
         ["unknown encoding 'absolute'. Known: nope, nope-window, rope"],

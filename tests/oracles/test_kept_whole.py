@@ -87,11 +87,23 @@ def test_a_lengthening_that_took_no_step_leaves_no_history(finished, tmp_path):
     assert "steps was 8 and is now 12" in history and "optim.lr was" in history, history
 
 
+def test_files_of_others_in_a_run_are_not_its_own(tmp_path):
+    """Logs of schedulers and shells lie there too, and go on after the end."""
+    folder = tmp_path / "runs" / "run"
+    folder.mkdir(parents=True)
+    (folder / "out.txt").write_text("begun\n")
+    done = darope("train", ROOT / "configs/quick/train.yaml", f"dump_dir={folder}", "steps=8", *TRAIN)
+    assert done.returncode == 0, done.stderr
+    (folder / "out.txt").write_text("begun\nended\n")
+    assert darope("report", tmp_path).returncode == 0
+
+
 def begun_training(folder, steps):
     """A training that has said its first line."""
     settings = [f"dump_dir={folder}", f"steps={steps}", *TRAIN]
     words = [DAROPE, "train", ROOT / "configs/quick/train.yaml", *settings]
-    child = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    hears = ["env", "--default-signal=HUP", *words]  # whoever runs the tests may have it ignored
+    child = subprocess.Popen(hears, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     child.stderr.readline()
     return child
 
@@ -99,7 +111,6 @@ def begun_training(folder, steps):
 @pytest.mark.parametrize("name", ["SIGHUP", "SIGXCPU"])
 def test_a_closed_terminal_saves_and_stops(tmp_path, name):
     folder = tmp_path / "run"
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # whoever runs the tests may have it ignored
     child = begun_training(folder, steps=4000)
     child.send_signal(getattr(signal, name))
     said = child.stderr.read()
@@ -107,15 +118,24 @@ def test_a_closed_terminal_saves_and_stops(tmp_path, name):
 
 
 def test_under_nohup_a_closed_terminal_stops_no_comparison(tmp_path):
-    words = ["nohup", DAROPE, "compare", *task_but("steps=300"), "--out", tmp_path / "mine"]
+    words = ["nohup", DAROPE, "compare", *task_but("steps=1000000"), "--out", tmp_path / "mine"]
     child = subprocess.Popen(words, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    while not list(tmp_path.glob("mine/runs/*/metrics.jsonl")) and child.poll() is None:
-        time.sleep(0.01)
-    for process in psutil.Process(child.pid).children(recursive=True):
+
+    def wait_for_a_longer_one_than(size):
+        logs = []
+        while not any(log.stat().st_size > size for log in logs):
+            assert child.poll() is None
+            time.sleep(0.01)
+            logs = list(tmp_path.glob("mine/runs/*/metrics.jsonl"))
+        return max(log.stat().st_size for log in logs)
+
+    size = wait_for_a_longer_one_than(0)
+    for process in [psutil.Process(child.pid), *psutil.Process(child.pid).children(recursive=True)]:
         process.send_signal(signal.SIGHUP)
-    child.send_signal(signal.SIGHUP)
+    wait_for_a_longer_one_than(4 * size)
+    child.send_signal(signal.SIGINT)
     said = child.communicate(timeout=120)[1]
-    assert child.returncode == 0 and list(tmp_path.glob("mine/runs/*/run.json")), said
+    assert child.returncode == 130, said
 
 
 def test_a_broken_pipe_does_not_end_a_training(tmp_path):

@@ -43,7 +43,8 @@ def test_very_many_seeds_are_refused_with_a_sentence(tmp_path):
 
 def test_want_of_memory_is_one_sentence(tmp_path):
     config = ROOT / "configs/quick/train.yaml"
-    words = ["train", config, "dump_dir=run", "steps=4", "threads=1", "data.batch_size=4000000"]
+    model = ["model.dim=65536", "model.n_heads=64", "model.n_layers=1"]  # 64 GB of weights at once
+    words = ["train", config, "dump_dir=run", "steps=4", "threads=1", "device=cpu", *model]
     limited = subprocess.run(
         ["bash", "-c", 'ulimit -v 8000000; exec "$@"', "bash", *map(str, [DAROPE, *words])],
         capture_output=True, text=True, cwd=tmp_path, timeout=300,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 
 #include "base/config.h"
 #include "base/error.h"
@@ -79,16 +80,17 @@ CompareConfig load(const CompareSettings& s, const CLI::App& verb) {
   CompareConfig config = s.data.empty() || !file.empty() ? CompareConfig{} : config_for(s.data);
   try {
     load_config(config, file, overrides);
-  } catch (const Error&) {
+  } catch (const Error& e) {
     const fs::path end = fs::path(file).extension();
     if (!s.data.empty() || end == ".yaml" || end == ".yml" || !fs::exists(file)) throw;
-    throw Error(fmt::format("{} is no config; to compare on a data file: darope compare --data {}", file,
+    throw Error(fmt::format("{}; if {} is data and no config: darope compare --data {}", e.what(), file,
                             file.find(' ') == std::string::npos ? file : "'" + file + "'"));
   }
   if (!s.data.empty() && !file.empty()) {
     config.tasks.clear();
     config.data.root_dir.clear();
     config.data.path.clear();
+    config.data.test_path.clear();
     const fs::path data = fs::path(s.data).lexically_normal();
     (fs::exists(data / "manifest.json") ? config.data.root_dir : config.data.path) = data.string();
   }
@@ -190,6 +192,15 @@ void print_power(const CompareSettings& s, const CLI::App& verb) {
   fmt::print("{}", report::terminal_power(report::powers(all, report::summarise(all, options))));
 }
 
+// What was left of files of this plan; a report or another plan may be at work beside it.
+void remove_leftovers_of_plan(const std::vector<RunConfig>& plan, const ComparisonFolder& folder) {
+  std::set<std::string> names = {folder.record().filename()};
+  for (const RunConfig& run : plan)
+    for (const fs::path& each : {fs::path(run.dump_dir), folder.job(run.name), folder.job_log(run.name)})
+      names.insert(each.filename());
+  for (const fs::path& each : {folder.path(), folder.runs(), folder.jobs()}) remove_leftovers_of(each, names);
+}
+
 void compare_verb(const CompareSettings& s, const CLI::App& verb) {
   check_options(s);
   if (s.power) return print_power(s, verb);
@@ -216,10 +227,8 @@ void compare_verb(const CompareSettings& s, const CLI::App& verb) {
   for (const std::string& bundle : s.from) finished_in(plan, bundle);
   make_directories(out);
   const Lock lock(ComparisonFolder(out).lock(s.shard), fmt::format("comparing in {}", out.string()));
-  check_folder(plan);   // once more: until now, another process may have been at work here
-  if (s.shard.empty())  // other shares may be at work beside this one
-    for (const ComparisonFolder folder(out); const fs::path& each : {out, folder.runs(), folder.jobs()})
-      remove_leftovers(each);
+  check_folder(plan);  // once more: until now, another process may have been at work here
+  remove_leftovers_of_plan(plan, ComparisonFolder(out));
   write_file(ComparisonFolder(out).record(), to_text(joined_to_folder(fixed, out)));
   const auto take = [&](const std::vector<RunConfig>& runs) {
     for (const std::string& bundle : s.from) take_finished(runs, bundle);

@@ -123,22 +123,18 @@ TokenSource folder_as_tokens(const std::filesystem::path& folder) {
   const std::string name = folder.string();
   auto tokens = std::make_shared<std::vector<uint16_t>>();
   std::vector<int64_t> starts;
-  std::vector<File> files;
   const auto add = [&](std::string_view document) {
     starts.push_back(int64_t(tokens->size()));
     for (const char c : document) tokens->push_back(static_cast<unsigned char>(c));
     tokens->push_back(uint16_t(kEndOfDocument));
   };
   for (const std::filesystem::path& path : texts_in(folder)) {
-    const auto file = std::make_shared<const MappedFile>(path);
-    const std::span<const std::byte> bytes = file->bytes();
+    const MappedFile file(path);
+    const std::span<const std::byte> bytes = file.bytes();
     if (is_jsonl(path.string()))
       parse_jsonl(bytes, path.string(), {}, {.document = add});
     else if (std::find(bytes.begin(), bytes.end(), std::byte{0}) == bytes.end())
       add(text_of(bytes));
-    else
-      continue;
-    files.push_back(file);
   }
   if (starts.empty())
     throw Error(name +
@@ -147,7 +143,6 @@ TokenSource folder_as_tokens(const std::filesystem::path& folder) {
   const std::span<const std::byte> bytes = std::as_bytes(std::span(*tokens));
   TokenSource source(name, std::move(tokens), bytes, 2, false);
   source.set_document_starts(std::move(starts));
-  source.set_files(std::move(files));
   return source;
 }
 
@@ -161,7 +156,7 @@ TokenSource file_as_tokens(const std::filesystem::path& path) {
   TokenSource source = (holds_ids(path)  ? ids_as_tokens
                         : is_jsonl(name) ? documents_as_tokens
                                          : bytes_as_tokens)(file, name);
-  source.set_files({file});
+  source.set_file(file);
   return source;
 }
 
@@ -170,6 +165,8 @@ TokenSource file_as_tokens(const std::filesystem::path& path) {
 TokenSource::TokenSource(std::string name, std::shared_ptr<const void> owner,
                          std::span<const std::byte> tokens, int width, bool is_signed)
     : name_(std::move(name)), owner_(std::move(owner)), tokens_(tokens), width_(width), signed_(is_signed) {}
+
+std::string TokenSource::sha256() const { return darope::sha256(file_ ? file_->bytes() : tokens_); }
 
 int64_t TokenSource::id_at(int64_t index) const {
   const std::byte* at = tokens_.data() + index * width_;

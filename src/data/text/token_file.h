@@ -28,11 +28,9 @@ class TokenSource {
   int64_t size() const { return int64_t(tokens_.size()) / width_; }
   void read(int64_t offset, std::span<int64_t> out) const;
   const std::vector<int64_t>& document_starts() const { return document_starts_; }  // rising, from 0
-  const std::vector<std::shared_ptr<const MappedFile>>& files() const {
-    return files_;
-  }  // they were read from
+  std::string sha256() const;  // of the file they were read from; of the tokens of a folder
 
-  void set_files(std::vector<std::shared_ptr<const MappedFile>> files) { files_ = std::move(files); }
+  void set_file(std::shared_ptr<const MappedFile> file) { file_ = std::move(file); }
   void set_vocabulary(int64_t vocabulary) { vocabulary_ = vocabulary; }
   void set_document_starts(std::vector<int64_t> starts) { document_starts_ = std::move(starts); }
   int64_t largest_id() const;  // one pass over everything
@@ -42,7 +40,7 @@ class TokenSource {
 
   std::string name_;
   std::shared_ptr<const void> owner_;
-  std::vector<std::shared_ptr<const MappedFile>> files_;
+  std::shared_ptr<const MappedFile> file_;
   std::span<const std::byte> tokens_;
   int width_;
   bool signed_;

@@ -104,7 +104,9 @@ std::string curve(const std::vector<Line>& lines, const Metric& metric) {
   if (metric.axis.mark)
     caption += fmt::format("; dotted: {}, {:g}", metric.axis.mark_meaning, *metric.axis.mark);
   if (cut) caption += fmt::format("; what lies above {:.3g} is cut", *cut);
-  const bool logarithmic = metric.axis.by_factors && lines.front().points.front().x > 0;
+  const bool logarithmic = metric.axis.by_factors && std::ranges::all_of(lines, [](const Line& line) {
+                             return line.points.front().x > 0;  // the first place is the smallest
+                           });
   return figure(caption, lines_svg({.title = metric.title,
                                     .x_title = metric.axis.meaning,
                                     .y_title = unit_of(metric),
