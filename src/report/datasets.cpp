@@ -126,7 +126,7 @@ void judge_at(const Gathered& all, const Dataset& dataset, Summary& summary, sta
   if (const Settling* settling = settling_of(all, dataset.name); settling && !summary.options.margin)
     let_stand(*settling, at.x, *at.judged);
   at.standings = standings(*at.judged, {&table}, rule.higher_better);
-  at.splits = splits(table, *at.judged, rule);
+  at.splits = splits(table, *at.judged, dataset.metric, rule);
   const double scale = dataset.metric.is_share() ? 1 - floor_of(dataset.metric, at.x) : 1;
   for (const Standing& standing : at.standings)
     for (Cell& cell : at.cells)

@@ -131,8 +131,9 @@ std::vector<Standing> standings(const stats::Judged& judged, const std::vector<c
   return result;
 }
 
-std::vector<Split> splits(const stats::Scores& table, const stats::Judged& judged,
+std::vector<Split> splits(const stats::Scores& table, const stats::Judged& judged, const Metric& metric,
                           const stats::Judging& rule) {
+  constexpr double kUsualAtMost = 0.1;  // of what can be learned: where most fall apart, that is not usual
   std::vector<Split> found;
   const size_t encodings = judged.encodings.size();
   stats::Values sds;
@@ -140,7 +141,8 @@ std::vector<Split> splits(const stats::Scores& table, const stats::Judged& judge
     if (const stats::Values runs = runs_of(table, e); runs.size() > 1) sds.push_back(stats::sd(runs));
   if (sds.empty()) return found;
   std::sort(sds.begin(), sds.end());
-  const double usual = sds[(sds.size() - 1) / 2];
+  const double middle = sds[(sds.size() - 1) / 2];
+  const double usual = metric.is_share() ? std::min(middle, kUsualAtMost) : middle;
   for (size_t e = 0; e < encodings; ++e)
     if (const auto modes = stats::two_groups(runs_of(table, e), rule.margin, usual))
       found.push_back({judged.encodings[e], rule.higher_better ? modes->high : modes->low, *modes});

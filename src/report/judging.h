@@ -29,7 +29,7 @@ std::vector<Standing> standings(const stats::Judged& judged, const std::vector<c
                                 bool higher_better);
 
 // Encodings whose runs fall into two groups.
-std::vector<Split> splits(const stats::Scores& table, const stats::Judged& judged,
+std::vector<Split> splits(const stats::Scores& table, const stats::Judged& judged, const Metric& metric,
                           const stats::Judging& rule);
 
 // Scores that can be paired for the paper's test: sound encodings over the seeds all of them finished.

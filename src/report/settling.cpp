@@ -118,7 +118,7 @@ std::optional<Look> look_at_place(const Gathered& all, const std::string& datase
   const stats::Settled settled = settle(table, plan, rule, settled_before(looks, sound), noise);
   // A dataset that nobody learned has no "better". Where some runs solved it, more seeds may show that.
   const bool learned = !metric.is_share() || stats::is_learned(table, 0, plan.rule_of_a_round(rule), noise);
-  const bool solved_at_times = !splits(table, stats::judge(table, rule, noise), rule).empty();
+  const bool solved_at_times = !splits(table, stats::judge(table, rule, noise), metric, rule).empty();
   if (!learned && !solved_at_times) return Look{.round = round, .x = x, .learned = false};
   return in_names(settled, sound, x);
 }

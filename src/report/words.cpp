@@ -213,11 +213,16 @@ std::string rule_in_words(const Summary& summary) {
   return text;
 }
 
-std::string in_words(const Split& split) {
-  return fmt::format(
-      "The runs of {} fall into two groups: {} of {} are far ahead of the others, and a mean "
-      "describes none of them.",
-      split.encoding, split.ahead, split.modes.high + split.modes.low);
+std::string in_words(const std::vector<Split>& splits) {
+  std::map<std::pair<size_t, size_t>, std::vector<std::string>> encodings;  // by runs ahead, and runs
+  for (const Split& each : splits)
+    encodings[{each.ahead, each.modes.high + each.modes.low}].push_back(each.encoding);
+  std::vector<std::string> news;
+  for (const auto& [runs, names] : encodings)
+    news.push_back(fmt::format("{} of {} runs of {}{} {} far ahead of the rest", runs.first, runs.second,
+                               and_list(names), names.size() > 1 ? " each" : "",
+                               runs.first > 1 || names.size() > 1 ? "are" : "is"));
+  return fmt::format("{}. A mean describes none of these runs.", fmt::join(news, "; "));
 }
 
 std::string in_words(const stats::Need& need) {

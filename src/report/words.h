@@ -13,7 +13,7 @@ std::string rule_in_words(const Summary& summary);   // what better, tied and un
 std::string units_in_words(const Summary& summary);  // what the scores of tables are
 std::string one_seed_in_words(
     const Summary& summary);               // what verdicts on a single seed are worth; "" where there is none
-std::string in_words(const Split& split);  // "... fall into two groups: 1 of 3 ..."
+std::string in_words(const std::vector<Split>& splits);  // "1 of 3 runs of ... far ahead of the rest"
 std::string in_words(const stats::Need& need);                     // "about 8 seeds in all"
 std::string baselines_in_words(const Dataset& dataset, double x);  // "unigram 3.31, bigram 2.45"; or ""
 std::string margin_text(const Metric& metric, double margin);

@@ -42,6 +42,21 @@ TEST(Report, WritesThePageAndTheResults) {
   expect_contains(results["rule"], "hold with 95 % confidence");
 }
 
+// One task that is all or nothing: nobody is said to have learned it, and some runs solve it.
+TEST(Report, RunsThatSolveWhatNobodyLearnedAreNamed) {
+  const Comparison c;
+  plant(
+      c, "recall",
+      [](const std::string& e, int64_t s, double x, int64_t i) {
+        return e != "darope" && s == 1 ? steady("hope", s, x, i) : guessing(e, s, x, i);
+      },
+      Json::object(), 3);
+  const Summary s = write_report(c.path(), {c.path()});
+  ASSERT_FALSE(s.datasets.at(0).at(1)->learned);
+  expect_contains(read_file(c.path() / "report.html"),
+                  "1 of 3 runs of hope, nope and pope each are far ahead of the rest.");
+}
+
 // Losses as the paper's music has them: one off the scale. It must not press the others together.
 TEST(Report, LossesArePicturesBesideThePapersNumbers) {
   const auto loss = [](const std::string& encoding, int64_t seed, double, int64_t i) {

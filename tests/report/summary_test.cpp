@@ -144,6 +144,22 @@ TEST(Summary, RunsInTwoGroupsAreNamed) {
   EXPECT_EQ(found[0].modes.high, 1u);
 }
 
+// Most fall apart here: what is usual says nothing then, and half of what can be learned is a gap all the
+// same.
+TEST(Summary, RunsInTwoGroupsAreNamedWhereMostFallApart) {
+  const Comparison c;
+  plant(
+      c, "recall",
+      [](const std::string& e, int64_t s, double x, int64_t i) {
+        const double alike = steady("hope", 0, x, i);
+        return e == "hope" || s == 1 ? alike : alike - 0.4;
+      },
+      Json::object(), 3);
+  const std::vector<Split> found = summarise(gather({c.path()}), {}).datasets.at(0).at(1)->splits;
+  ASSERT_EQ(found.size(), 3u);
+  for (const Split& each : found) EXPECT_TRUE(each.encoding != "hope" && each.ahead == 1);
+}
+
 // Surely beyond the best constant at the longer test but by less than matters: a dataset is learned at one
 // length and not at another.
 TEST(Summary, LearnedIsAskedOfEachLength) {

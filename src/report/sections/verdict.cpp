@@ -17,6 +17,13 @@ std::string interval_text(const stats::PairVerdict& pair, bool share) {
                      difference_text(pair.interval.high, share));
 }
 
+// Which tasks a verdict hangs on.
+std::string without_any(const stats::SuiteVerdict& suite, const stats::PairVerdict& pair) {
+  if (pair.verdict == stats::Verdict::undecided) return "–";
+  const std::vector<std::string> tasks = suite.hangs_on(pair.first, pair.second);
+  return tasks.empty() ? "stands" : "not without " + escape(and_list(tasks));
+}
+
 // Every pair once more as a square: the row's encoding against the column's.
 std::string pair_matrix(const Overall& overall, const Summary& summary) {
   const stats::Judged& judged = overall.suite->these_tasks;
@@ -37,25 +44,21 @@ std::string pair_matrix(const Overall& overall, const Summary& summary) {
         continue;
       }
       const stats::PairVerdict pair = judged.pair(place(row.encoding), place(column.encoding));
+      const std::string rests = overall.suite->hangs_on(pair.first, pair.second).empty()
+                                    ? ""
+                                    : fmt::format("<small>{}</small>", without_any(*overall.suite, pair));
       const std::string kind = stats::is_better(pair.verdict)  ? "better"
                                : stats::is_worse(pair.verdict) ? "worse"
                                                                : std::string(stats::name_of(pair.verdict));
-      rows += number_cell(
-          pair.seeds == 0 ? "<small>no seed in common</small>"
-                          : fmt::format("{} {}<small>{}</small>", sign_of(pair.verdict),
-                                        difference_text(pair.difference, share), interval_text(pair, share)),
-          pair.difference, fmt::format("{} class='{}'", attribute, kind));
+      rows += number_cell(pair.seeds == 0 ? "<small>no seed in common</small>"
+                                          : fmt::format("{} {}<small>{}</small>{}", sign_of(pair.verdict),
+                                                        difference_text(pair.difference, share),
+                                                        interval_text(pair, share), rests),
+                          pair.difference, fmt::format("{} class='{}'", attribute, kind));
     }
     rows += "</tr>";
   }
   return table(head, rows, "pairs");
-}
-
-// Which tasks a verdict hangs on.
-std::string without_any(const stats::SuiteVerdict& suite, const stats::PairVerdict& pair) {
-  if (pair.verdict == stats::Verdict::undecided) return "–";
-  const std::vector<std::string> tasks = suite.hangs_on(pair.first, pair.second);
-  return tasks.empty() ? "stands" : "not without " + escape(and_list(tasks));
 }
 
 std::string leader_row(const Overall& overall, const Summary& summary, const stats::PairVerdict& pair) {
@@ -107,18 +110,22 @@ std::string block(const Overall& overall, const Summary& summary) {
          leader_table(overall, summary) + pair_matrix(overall, summary);
 }
 
+// Of what nobody learned only this is worth a word: that some runs got more than half way.
+bool is_told(const AtLength& at, const Split& split) { return at.learned || split.modes.high_mean > 0.5; }
+
 // What a mean hides, and whose intervals are their own.
 std::string warnings(const Summary& summary) {
   std::string items;
   for (const Dataset& dataset : summary.datasets)
     for (const AtLength& at : dataset.lengths) {
-      if (!at.learned) continue;
       const std::string where =
           escape(dataset.name) +
           escape(fmt::format("{}{}", at.x == 0 ? "" : " ", place_name(dataset.metric.axis, at.x)));
-      for (const Split& split : at.splits)
-        items += fmt::format("<li><b>{}</b>: {}</li>", where, escape(in_words(split)));
-      std::vector<std::string> apart = at.judged ? at.judged->apart : std::vector<std::string>{};
+      std::vector<Split> told = at.splits;
+      std::erase_if(told, [&](const Split& split) { return !is_told(at, split); });
+      if (!told.empty()) items += fmt::format("<li><b>{}</b>: {}</li>", where, escape(in_words(told)));
+      std::vector<std::string> apart =
+          at.judged && at.learned ? at.judged->apart : std::vector<std::string>{};
       for (const Split& split : at.splits) std::erase(apart, split.encoding);
       if (!apart.empty())
         items += fmt::format(
