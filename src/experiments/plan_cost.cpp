@@ -95,9 +95,13 @@ void print_cost(const std::vector<RunConfig>& plan, const CompareConfig& config,
                double(c.disk_bytes) / 1e6);
   }
   double seconds = 0, longest = 0;
-  int64_t disk = 0, memory = 0, left = 0;
+  int64_t disk = 0, memory = 0, left = 0, scored = 0;
   for (const RunConfig& run : plan) {
-    if (finished.contains(run.name) || !run.weights_of.empty()) continue;
+    if (finished.contains(run.name)) continue;
+    if (!run.weights_of.empty()) {
+      ++scored;
+      continue;
+    }
     const Cost& c = costs.at(run.model.encoding);
     ++left, seconds += c.run_seconds, disk += c.disk_bytes;
     longest = std::max(longest, c.run_seconds), memory = std::max(memory, c.memory_bytes);
@@ -105,12 +109,13 @@ void print_cost(const std::vector<RunConfig>& plan, const CompareConfig& config,
   const bool more = std::any_of(plan.begin(), plan.end(), [](const RunConfig& run) {
     return !run.data.task.empty() && run.data.free_running > 0;
   });
+  const std::string scores = scored == 0 ? "" : fmt::format(", {} that score the weights of others", scored);
   fmt::print(
-      "\n{} runs, {} of them finished. The others take about {} with {} at a time, {:.0f} MB of memory and "
-      "{:.0f} MB of disk "
-      "in {}{}.\n",
-      plan.size(), int64_t(plan.size()) - left, format_time(std::max(longest, seconds / double(pace.jobs))),
-      pace.jobs, double(memory * std::min(pace.jobs, std::max<int64_t>(left, 1))) / 1e6, double(disk) / 1e6,
+      "\n{} runs, {} of them finished{}. The others take about {} with {} at a time, {:.0f} MB of memory and "
+      "{:.0f} MB of disk in {}{}.\n",
+      plan.size(), int64_t(plan.size()) - left - scored, scores,
+      format_time(std::max(longest, seconds / double(pace.jobs))), pace.jobs,
+      double(memory * std::min(pace.jobs, std::max<int64_t>(left, 1))) / 1e6, double(disk) / 1e6,
       config.dump_dir, more ? ", beside what free-running answers take" : "");
 }
 

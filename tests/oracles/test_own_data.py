@@ -184,7 +184,10 @@ def test_a_loss_that_still_falls_is_said(tmp_path):
 def test_yarn_beside_the_rope_it_stretches(tmp_path):
     text_file(tmp_path)
     words = ["compare", "--data", "own.txt", "--seeds", "2", *MODEL, "model.base=50"]
-    done(*words, "--encodings", "yarn:factor=8,rope,nope", cwd=tmp_path)
+    encodings = ["--encodings", "yarn:factor=8,rope,nope"]
+    plan = done(*words, *encodings, "--dry-run", cwd=tmp_path)
+    assert "6 runs, 0 of them finished, 2 that score the weights of others. The others take" in plan
+    done(*words, *encodings, cwd=tmp_path)
     runs = tmp_path / "runs" / "own" / "runs"
     results = json.loads((tmp_path / "runs" / "own" / "results.json").read_text())
     assert sorted(results["encodings"]) == ["nope", "rope", "yarn:factor=8"]

@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <sstream>
+
 #include "stats/calibrate.h"
 
 namespace darope::stats {
@@ -24,6 +27,14 @@ TEST_P(Calibration, Holds) {
   if (GetParam().question == Question::power) {
     EXPECT_GT(last, 0.9);  // never wrong by never speaking would be no rule
   }
+}
+
+// The published table has a row for each condition of the full grid.
+TEST(CalibrationPage, HasEveryRow) {
+  std::ostringstream page;
+  page << std::ifstream("docs/statistics.md").rdbuf();
+  for (const Condition& row : calibration_grid(true))
+    EXPECT_NE(page.str().find("\n| " + row.label + " | "), std::string::npos) << row.label;
 }
 
 INSTANTIATE_TEST_SUITE_P(ShortGrid, Calibration, testing::ValuesIn(calibration_grid(false)),

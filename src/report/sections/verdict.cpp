@@ -44,9 +44,10 @@ std::string pair_matrix(const Overall& overall, const Summary& summary) {
         continue;
       }
       const stats::PairVerdict pair = judged.pair(place(row.encoding), place(column.encoding));
-      const std::string rests = overall.suite->hangs_on(pair.first, pair.second).empty()
-                                    ? ""
-                                    : fmt::format("<small>{}</small>", without_any(*overall.suite, pair));
+      const std::string rests =
+          overall.suite->hangs_on(pair.first, pair.second).empty()
+              ? ""
+              : fmt::format("<small class='rests'>{}</small>", without_any(*overall.suite, pair));
       const std::string kind = stats::is_better(pair.verdict)  ? "better"
                                : stats::is_worse(pair.verdict) ? "worse"
                                                                : std::string(stats::name_of(pair.verdict));
