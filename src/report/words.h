@@ -12,9 +12,9 @@ std::string headline(const Overall& overall,
 std::string rule_in_words(const Summary& summary);   // what better, tied and undecided mean here
 std::string units_in_words(const Summary& summary);  // what the scores of tables are
 std::string one_seed_in_words(
-    const Summary& summary);               // what verdicts on a single seed are worth; "" where there is none
+    const Summary& summary);  // what verdicts on a single seed are worth; "" where there is none
 std::string in_words(const std::vector<Split>& splits);  // "1 of 3 runs of ... far ahead of the rest"
-std::string in_words(const stats::Need& need);                     // "about 8 seeds in all"
+std::string in_words(const stats::Need& need);           // "about 8 seeds in all"
 std::string baselines_in_words(const Dataset& dataset, double x);  // "unigram 3.31, bigram 2.45"; or ""
 std::string margin_text(const Metric& metric, double margin);
 bool has_accuracies(const Summary& summary);

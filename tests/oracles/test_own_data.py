@@ -5,8 +5,8 @@ import fcntl
 import json
 import math
 import os
-import re
 import pty
+import re
 import struct
 import subprocess
 import termios
