@@ -64,25 +64,54 @@ std::optional<size_t> leader_of(const Judged& judged) {
   return best;
 }
 
-// Extends a clique of pairs within the margin (Bron and Kerbosch).
-void extend(const std::vector<std::vector<bool>>& near, std::vector<size_t>& group, std::vector<size_t> open,
-            std::vector<size_t> done, std::vector<std::vector<size_t>>& found) {
-  if (open.empty() && done.empty() && group.size() > 1) found.push_back(group);
-  while (!open.empty()) {
-    const size_t next = open.front();
-    const auto near_next = [&](const std::vector<size_t>& from) {
-      std::vector<size_t> kept;
-      std::copy_if(from.begin(), from.end(), std::back_inserter(kept),
-                   [&](size_t e) { return near[next][e]; });
-      return kept;
-    };
-    group.push_back(next);
-    extend(near, group, near_next(open), near_next(done), found);
-    group.pop_back();
-    open.erase(open.begin());
-    done.push_back(next);
+// Extends a clique of pairs within the margin (Bron and Kerbosch), from the encodings that are still open.
+// Whoever is within the margin of a pivot joins the cliques that the pivot is in, so only the others begin
+// branches of their own (Tomita, Tanaka and Takahashi): a hundred ties are one branch, not 2^100.
+class Cliques {
+ public:
+  explicit Cliques(const std::vector<std::vector<bool>>& near) : near_(near) {
+    std::vector<size_t> all(near.size());
+    std::iota(all.begin(), all.end(), size_t{0});
+    extend(all, {});
+    std::ranges::sort(found_);
   }
-}
+  const std::vector<std::vector<size_t>>& found() const { return found_; }
+
+ private:
+  std::vector<size_t> near_to(size_t encoding, const std::vector<size_t>& from) const {
+    std::vector<size_t> kept;
+    std::ranges::copy_if(from, std::back_inserter(kept), [&](size_t e) { return near_[encoding][e]; });
+    return kept;
+  }
+
+  void extend(std::vector<size_t> open, std::vector<size_t> done) {
+    if (found_.size() == Judged::kMostGroups) return;
+    if (open.empty()) {
+      if (done.empty() && group_.size() > 1) found_.push_back(sorted_group());
+      return;
+    }
+    const size_t pivot =
+        *std::ranges::max_element(open, {}, [&](size_t e) { return near_to(e, open).size(); });
+    for (const size_t next : std::vector<size_t>(open)) {
+      if (near_[pivot][next]) continue;
+      group_.push_back(next);
+      extend(near_to(next, open), near_to(next, done));
+      group_.pop_back();
+      std::erase(open, next);
+      done.push_back(next);
+    }
+  }
+
+  std::vector<size_t> sorted_group() const {
+    std::vector<size_t> group = group_;
+    std::ranges::sort(group);
+    return group;
+  }
+
+  const std::vector<std::vector<bool>>& near_;
+  std::vector<size_t> group_;
+  std::vector<std::vector<size_t>> found_;
+};
 
 }  // namespace
 
@@ -131,13 +160,9 @@ PairVerdict Judged::pair(size_t first, size_t second) const {
 
 std::vector<std::vector<size_t>> Judged::tied_groups() const {
   std::vector<std::vector<bool>> near(encodings.size(), std::vector<bool>(encodings.size()));
-  std::vector<size_t> all, group;
   for (const PairVerdict& pair : pairs)
     near[pair.first][pair.second] = near[pair.second][pair.first] = is_within_margin(pair.verdict);
-  for (size_t e = 0; e < encodings.size(); ++e) all.push_back(e);
-  std::vector<std::vector<size_t>> found;
-  extend(near, group, all, {}, found);
-  return found;
+  return Cliques(near).found();
 }
 
 Judged judge(const std::vector<std::string>& encodings, const std::vector<const TaskEstimate*>& estimates,

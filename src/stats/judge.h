@@ -45,7 +45,9 @@ struct Judged {
   std::optional<size_t> leader;    // the best mean; chosen by looking, so the family is all pairs
 
   PairVerdict pair(size_t first, size_t second) const;  // from the first one's side
-  // Largest groups of two or more in which no pair differs by more than the margin; they may overlap.
+  // Largest groups of two or more in which no pair differs by more than the margin; they may overlap. Tables
+  // can be made that have more of them than anybody could list: no more than so many are found.
+  static constexpr size_t kMostGroups = 1000;
   std::vector<std::vector<size_t>> tied_groups() const;
 };
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -154,6 +155,51 @@ TEST_F(Judge, GroupsNeedAllPairs) {
       {0.5, 0.5, 0.5001}, {0.508, 0.508, 0.5081}, {0.516, 0.516, 0.5161}, {0.9, 0.9001, 0.9}};
   using Groups = std::vector<std::vector<size_t>>;
   EXPECT_EQ(judge(task_of(table), {}, noise).tied_groups(), (Groups{{0, 1}, {1, 2}}));
+}
+
+Judged of_ties(size_t encodings, bool (*near)(size_t, size_t)) {
+  Judged judged;
+  judged.encodings.assign(encodings, "any");
+  for (size_t a = 0; a < encodings; ++a)
+    for (size_t b = a + 1; b < encodings; ++b) {
+      PairVerdict pair;
+      pair.first = a, pair.second = b;
+      pair.verdict = near(a, b) ? Verdict::tied : Verdict::undecided;
+      judged.pairs.push_back(pair);
+    }
+  return judged;
+}
+
+// Found by going through all subsets of so few.
+TEST_F(Judge, GroupsAreTheLargestOnes) {
+  constexpr size_t kEncodings = 11;
+  const auto near = [](size_t a, size_t b) { return (a * 7 + b * 5 + a * b) % 3 != 0; };
+  std::vector<std::vector<size_t>> largest;
+  const auto tied = [&](unsigned set) {
+    for (size_t b = 0; b < kEncodings; ++b)
+      for (size_t a = 0; a < b; ++a)
+        if ((set >> a & 1U) && (set >> b & 1U) && !near(a, b)) return false;
+    return true;
+  };
+  for (unsigned set = 1; set < 1U << kEncodings; ++set) {
+    bool more = false;
+    for (size_t e = 0; e < kEncodings; ++e) more |= !(set >> e & 1U) && tied(set | 1U << e);
+    if (!tied(set) || more || (set & (set - 1)) == 0) continue;
+    largest.emplace_back();
+    for (size_t e = 0; e < kEncodings; ++e)
+      if (set >> e & 1U) largest.back().push_back(e);
+  }
+  std::ranges::sort(largest);
+  EXPECT_EQ(of_ties(kEncodings, near).tied_groups(), largest);
+}
+
+TEST_F(Judge, ManyTiesAreOneGroupAndAwkwardOnesEnd) {
+  const Judged all = of_ties(200, [](size_t, size_t) { return true; });
+  ASSERT_EQ(all.tied_groups().size(), 1u);
+  EXPECT_EQ(all.tied_groups().front().size(), 200u);
+  // All but each third pair of neighbours: 3^21 largest groups.
+  const Judged awkward = of_ties(63, [](size_t a, size_t b) { return a / 3 != b / 3; });
+  EXPECT_EQ(awkward.tied_groups().size(), Judged::kMostGroups);
 }
 
 TEST_F(Judge, ATaskIsLearnedByWhoeverBeatsTheBestConstant) {
