@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+
 #include "report/power.h"
 #include "report/words.h"
 #include "stats/power.h"
@@ -314,13 +316,20 @@ std::string csv_row(const Dataset& d, const Metric& metric, double x, const Cell
                      number(c.normalised_true));
 }
 
+bool is_number(std::string_view text) {
+  if (text.starts_with('+')) text.remove_prefix(1);
+  double value = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return problem == std::errc() && end == text.data() + text.size();
+}
+
 }  // namespace
 
 std::string csv_cell(const std::string& text) {
   // A spreadsheet takes what begins so for a formula, and runs it; numbers are ours, and stay numbers.
   const bool formula = !text.empty() &&
                        std::string_view("=+-@\t\r").find(text[0]) != std::string_view::npos &&
-                       text.find_first_not_of("0123456789.+-eE") != std::string::npos;
+                       !is_number(text);
   if (!formula && text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string safe = formula ? "\"'" : "\"";
   for (const char c : text) safe += c == '"' ? "\"\"" : std::string(1, c);

@@ -42,6 +42,16 @@ TEST(Report, WritesThePageAndTheResults) {
   expect_contains(results["rule"], "hold with 95 % confidence");
 }
 
+// As spreadsheets read them: a formula runs, a number does not.
+TEST(CsvCell, FormulasAreTextAndNumbersStayNumbers) {
+  for (const std::string formula :
+       {"=1+1", "+E1", "-A2", "@SUM(A1)", "\t=1", "-1e", "+", "-1+cmd|' /C calc'!A0"})
+    EXPECT_TRUE(csv_cell(formula).starts_with("\"'" + formula.substr(0, 1))) << formula;
+  for (const std::string plain : {"-0.25", "+3", "-1e-07", "-inf", "rope:base=10000", "", "a-b"})
+    EXPECT_EQ(csv_cell(plain), plain);
+  EXPECT_EQ(csv_cell("a,\"b\""), "\"a,\"\"b\"\"\"");
+}
+
 // One task that is all or nothing: nobody is said to have learned it, and some runs solve it.
 TEST(Report, RunsThatSolveWhatNobodyLearnedAreNamed) {
   const Comparison c;

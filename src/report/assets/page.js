@@ -187,9 +187,13 @@
   const rowsOf = table => [...table.rows].map(row => [...row.cells]
     .filter(cell => !cell.classList.contains('off')).map(words))
     .filter((_, i) => !table.rows[i].classList.contains('off'));
+  // A spreadsheet takes what begins so for a formula, and runs it; numbers stay numbers.
+  const csvCell = cell => {
+    const formula = /^[=+\-@\t\r]/.test(cell) && !Number.isFinite(Number(cell));
+    return formula || /[",\r\n]/.test(cell) ? `"${formula ? "'" : ''}${cell.replaceAll('"', '""')}"` : cell;
+  };
   const forms = {
-    csv: rows => rows.map(row => row.map(
-      cell => /[",\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell).join(',') + '\r\n').join(''),
+    csv: rows => rows.map(row => row.map(csvCell).join(',') + '\r\n').join(''),
     md: rows => rows.map((row, i) => `| ${row.map(cell => cell.replace(/[\\|]/g, '\\$&')).join(' | ')} |\n`
       + (i ? '' : `|${'---|'.repeat(row.length)}\n`)).join(''),
     tex: rows => `\\begin{tabular}{${'l'.repeat(rows[0].length)}}\n\\hline\n`
