@@ -33,7 +33,7 @@ std::string reason(int code) {
     case ELOOP:
       return "it is a link, which darope does not write through: remove it";
     case EFBIG:
-      return "the file would grow beyond what the system allows (ulimit -f)";
+      return "the file would grow beyond what the system allows (ulimit -f, SIGXFSZ)";
     default:
       return std::strerror(code);
   }

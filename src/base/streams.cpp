@@ -49,11 +49,14 @@ ssize_t show(void*, const char* text, size_t size) {
   return write_all(STDOUT_FILENO, harmless({text, size})) ? ssize_t(size) : 0;
 }
 
+char work[256] = "";  // what a signal ends, as nothing can be made any more once it is there
+
 extern "C" void say_bus_error(int signal) {
   constexpr std::string_view kWords =
-      "darope: SIGBUS: a file that was being read has become shorter, or its disk has failed; what was saved "
+      ": SIGBUS: a file that was being read has become shorter, or its disk has failed; what was saved "
       "stands: put the file back and start again\n";
-  (void)!::write(STDERR_FILENO, kWords.data(), kWords.size());
+  for (const std::string_view part : {std::string_view("darope"), std::string_view(work), kWords})
+    (void)!::write(STDERR_FILENO, part.data(), part.size());
   std::signal(signal, SIG_DFL);
   std::raise(signal);
 }
@@ -74,6 +77,10 @@ void prepare_streams() {
   if (FILE* err = stream_of(say, _IOLBF)) stderr = err;
   if (!::isatty(STDOUT_FILENO)) return;
   if (FILE* out = stream_of(show, _IOLBF)) stdout = out;
+}
+
+void name_work(const std::string& name) {
+  fmt::format_to_n(work, sizeof work - 1, ": {}", harmless(name)).out[0] = '\0';
 }
 
 void close_output() {

@@ -1,4 +1,5 @@
 #pragma once
+#include <string>
 
 namespace darope {
 
@@ -6,6 +7,9 @@ namespace darope {
 // there; what goes to standard error is never an error itself; a file that outgrows a limit is an error that
 // names it (no SIGXFSZ); and where a terminal listens, no byte of a stranger's file steers it.
 void prepare_streams();
+
+// What this process works on, the folder of a run: named should a signal end it.
+void name_work(const std::string& name);
 
 // At the end: an Error where standard output could not take all that was said.
 void close_output();

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import pty
 import shutil
 import subprocess
 
@@ -143,3 +144,33 @@ def test_whole_numbers_of_a_stranger_are_whole(comparison, tmp_path):
     assert refused.returncode == 2 and "'seed' is 1e+300, which does not fit" in refused.stderr, (
         refused.stderr
     )
+
+
+def on_a_terminal(*arguments, cwd):
+    """All that a terminal is sent while darope runs."""
+    ours, theirs = pty.openpty()
+    child = subprocess.Popen(
+        [DAROPE, *map(str, arguments)], stdin=theirs, stdout=theirs, stderr=theirs, cwd=cwd
+    )
+    os.close(theirs)
+    sent = b""
+    try:
+        while some := os.read(ours, 65536):
+            sent += some
+    except OSError:  # how Linux says that nobody writes there any more
+        pass
+    os.close(ours)
+    child.wait(timeout=60)
+    return sent
+
+
+@pytest.mark.parametrize("there", [True, False], ids=["shown", "refused"])
+def test_names_do_not_steer_a_terminal(tmp_path, there):
+    name = "a\x1b]0;owned\x07\x1b[2Jb\x9b31m.txt"
+    if there:
+        (tmp_path / name).write_bytes(bytes(97 + i * i % 23 for i in range(20000)))
+    words = ["--encodings", "nope,rope", "--seeds", "1", "steps=3", "--dry-run"]
+    sent = on_a_terminal("compare", "--data", name, *words, cwd=tmp_path)
+    assert b"owned" in sent and b"31m" in sent, sent
+    left = sent.replace(b"\x1b[K", b"")  # of the progress line
+    assert b"\x1b" not in left and b"\x07" not in left and "\x9b".encode() not in left, left

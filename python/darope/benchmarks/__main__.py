@@ -10,6 +10,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from ..terminal import complain
+
 BAD_INPUT = 2  # as docs/cli.md has it
 
 
@@ -56,7 +58,8 @@ def keep(program: str, run: str, line: str) -> None:
         file.flush()
         done = subprocess.run([program, "eval", run, "--scores", file.name], stdout=subprocess.DEVNULL)
     if done.returncode:
-        raise ValueError(f"the scores of {run} could not be kept")
+        print(line)  # what took hours is not lost
+        raise ValueError(f"the scores of {run} could not be kept: they stand on standard output")
 
 
 def score_all(runs: list[str], names: str, program: str | None, options) -> None:
@@ -97,7 +100,7 @@ def main() -> int:
 
         from .run import Options, is_out_of_memory
     except ImportError as error:
-        print(f"darope.benchmarks: {error}: run pip install 'darope[eval]'", file=sys.stderr)
+        complain("darope.benchmarks", f"{error}: run pip install 'darope[eval]'")
         return BAD_INPUT
     options = Options(**given)
     try:
@@ -106,10 +109,10 @@ def main() -> int:
         if not is_out_of_memory(error):
             raise
         what = f"{options.batch_size} prompts at once take more memory than {options.device} has"
-        print(f"darope.benchmarks: {what}: give a smaller --batch-size, or shorter ones", file=sys.stderr)
+        complain("darope.benchmarks", f"{what}: give a smaller --batch-size, or shorter ones")
         return BAD_INPUT
     except (ValueError, OSError) as error:
-        print(f"darope.benchmarks: {error}", file=sys.stderr)
+        complain("darope.benchmarks", error)
         return BAD_INPUT
     return 0
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from transformers.utils.logging import disable_progress_bar, set_verbosity_error
 
+from ..terminal import complain
 from .export import CheckFailed, export_hf, export_stock
 from .retrofit import import_llama
 
@@ -50,10 +51,10 @@ def main() -> int:
         else:
             export_hf(given.run, given.out)
     except (ValueError, OSError, RuntimeError) as error:
-        print(f"darope.hf: {error}", file=sys.stderr)
+        complain("darope.hf", error)
         return BAD_INPUT
     except CheckFailed as error:
-        print(f"darope.hf: {given.out}: {error}", file=sys.stderr)
+        complain("darope.hf", f"{given.out}: {error}")
         return CHECK_FAILED
     return 0
 

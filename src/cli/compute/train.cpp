@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/names.h"
 #include "base/signals.h"
+#include "base/streams.h"
 #include "cli/compute/verbs.h"
 #include "experiments/dry_run.h"
 #include "experiments/run.h"
@@ -52,6 +53,7 @@ void train_verb(const TrainSettings& settings, const std::vector<std::string>& o
                             config.dump_dir));
   if (settings.dry_run) return dry_run(config);
   watch_signals();
+  name_work(config.dump_dir);
   if (const int code = run(config, resume); code != kDone) throw Error("the run diverged", ExitCode(code));
   const RunFiles files = read_run_files(folder);
   if (files.scores.empty()) return fmt::print("no test examples to score\n{}\n", config.dump_dir);

@@ -56,9 +56,11 @@ Preparation::Preparation(const Kind& kind, const PrepareRequest& request)
         folder_.string()));
   if (!fs::exists(folder_)) make_marked(folder_);
   lock_.emplace(folder_ / kMark, O_RDWR | O_NOFOLLOW);
-  if (::flock(lock_->get(), LOCK_EX | LOCK_NB) != 0)
+  if (::flock(lock_->get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK) fail_on("lock", folder_ / kMark);
     throw Error(
         fmt::format("another process is preparing {}: wait for it, or choose another --out", out_.string()));
+  }
   remove_leftovers_of(folder_);
   remove_leftovers(folder_);
   remove_file(folder_ / "manifest.json");  // of one that was killed just before its end
