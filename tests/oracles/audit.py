@@ -82,6 +82,9 @@ class Audit:
             )
             self.results = json.loads(pathlib.Path(out, "results.json").read_text())
         self.typed = {(run["dataset"], run["encoding"]): run["typed"] for run in self.results["runs"]}
+        # Of rounds of seeds, the report leaves out runs that no round has judged yet.
+        judged = {(run["dataset"], run["typed"], run["seed"]) for run in self.results["runs"]}
+        self.scores = {key: scores for key, scores in self.scores.items() if key in judged}
 
     def same(self, what, told, expected, rel=1e-7, absolute=1e-11):
         self.compared += 1
@@ -204,10 +207,8 @@ class Audit:
             half = pair["critical"] * expected.standard_error
             ends = expected.difference - half, expected.difference + half
             earlier = (kept or {}).get((pair["first"], pair["second"]))
-            if earlier and np.allclose(pair["interval"], earlier, rtol=1e-9) and not ends[0] <= 0 <= ends[1]:
-                self.disagreements.append(f"{what}: a round's interval where the present one decides as well")
-            if not earlier or not np.allclose(pair["interval"], earlier, rtol=1e-9):
-                self.same(f"{what}: interval", pair["interval"], ends, 1e-5, 1e-9)
+            stands = earlier and ends[0] <= 0 <= ends[1]  # an earlier round had decided, this one has not
+            self.same(f"{what}: interval", pair["interval"], earlier if stands else ends, 1e-5, 1e-9)
             self.one_of(f"{what}: verdict", pair["verdict"], {rule.verdict(*pair["interval"], margin)})
             power = (pair["critical"] + stats.t.ppf(0.8, expected.df)) * expected.standard_error
             self.same(f"{what}: detectable", pair["detectable"], power, 1e-5)

@@ -284,7 +284,7 @@ def test_no_table_is_cut_on_paper(page):
     assert wide == []
 
 
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("width", [1400, 420, 390])
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("which", ["report", "losses"])
 def test_fits_the_width(which, width, dark, request):
