@@ -207,7 +207,7 @@ class Audit:
             half = pair["critical"] * expected.standard_error
             ends = expected.difference - half, expected.difference + half
             earlier = (kept or {}).get((pair["first"], pair["second"]))
-            stands = earlier and ends[0] <= 0 <= ends[1]  # an earlier round had decided, this one has not
+            stands = earlier and rule.verdict(*ends, margin) == "undecided"  # now, and decided in a round
             self.same(f"{what}: interval", pair["interval"], earlier if stands else ends, 1e-5, 1e-9)
             self.one_of(f"{what}: verdict", pair["verdict"], {rule.verdict(*pair["interval"], margin)})
             power = (pair["critical"] + stats.t.ppf(0.8, expected.df)) * expected.standard_error

@@ -20,7 +20,7 @@ def agrees(comparisons, at_least):
     assert found.disagreements == []
 
 
-@pytest.mark.parametrize("folder", ["jsb", "bonn", "tasks/left-out", "tasks/dup-key"])
+@pytest.mark.parametrize("folder", ["jsb", "bonn", "tasks/left-out", "tasks/settled"])
 def test_published_bundles(folder):
     agrees([RESULTS / folder / "runs.tar.zst"], 200)
 
