@@ -1,0 +1,87 @@
+"""bench/gpu_language with tiny models: stopped and gone on, and what a bundle then holds."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+import yaml
+from made_up_text import prose, write_ranks
+from programs import BUILD, DAROPE, ROOT
+
+LENGTH, POSITIONS, STEPS = 128, 512, 150
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A copy of the script beside this build, a tiny one of its configs, data and books."""
+    folder = tmp_path_factory.mktemp("gpu-language")
+    (folder / "bench").mkdir()
+    (folder / "bench" / "gpu_language").symlink_to(ROOT / "bench" / "gpu_language")
+    (folder / "build").symlink_to(BUILD)
+    ranks = write_ranks(folder / "own.tiktoken")
+    for split, count in {"train": 30, "valid": 10, "test": 10}.items():
+        lines = (json.dumps({"text": prose(40, f"{split}{i}")}) for i in range(count))
+        (folder / f"wiki-{split}.jsonl").write_text("\n".join(lines))
+    books = (json.dumps({"text": prose(60, f"book{i}")}) for i in range(3))
+    (folder / "books.jsonl").write_text("\n".join(books))
+    prepare = [
+        "data",
+        "prepare",
+        "text",
+        *sorted(folder.glob("wiki-*")),
+        "--out",
+        "set",
+        "--tokenizer",
+        ranks,
+    ]
+    subprocess.run([DAROPE, *prepare], cwd=folder, check=True, capture_output=True)
+    config = yaml.safe_load((ROOT / "configs/language/30m.yaml").read_text())
+    config |= {"seeds": 1, "steps": STEPS, "threads": 1, "device": "cpu"}
+    config["model"] |= {"dim": 16, "n_layers": 1, "n_heads": 1, "hidden_multiple": 8}
+    config["data"] |= {"seq_len": LENGTH, "batch_size": 4, "test_examples": 8}
+    (folder / "tiny.yaml").write_text(yaml.dump(config))
+    return folder
+
+
+def start(place, *encodings):
+    return subprocess.Popen(
+        ["bench/gpu_language", "tiny.yaml", "set", "books.jsonl", "out", *encodings],
+        cwd=place,
+        env=os.environ | {"PYTHON": sys.executable, "POSITIONS": str(POSITIONS)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def test_every_encoding_is_trained_and_evaluated_though_it_is_stopped(place):
+    encodings = ["rope-500k", "cope", "darope"]
+    first = start(place, *encodings)
+    log = place / "out" / "rope-500k" / "runs" / "set-rope-500k-s0" / "metrics.jsonl"
+    while first.poll() is None and not (log.exists() and log.stat().st_size):
+        time.sleep(0.01)
+    first.send_signal(signal.SIGTERM)
+    said = first.communicate(timeout=120)[0]
+    assert first.returncode == 75, said
+    assert "rope-500k, training: ended with 75" in said and not list(place.glob("out/*.tar.zst"))
+
+    second = start(place, *encodings)
+    said = second.communicate(timeout=300)[0]
+    assert second.returncode == 0, said
+    assert "resumed at step" in log.with_name("train.log").read_text()
+    assert said.count("stretched by YaRN: ") == 1 and said.count("microscope: ") == 2
+    bundles = sorted(place.glob("out/*.tar.zst"))
+    assert [each.name.split(".")[0] for each in bundles] == sorted(encodings)
+    subprocess.run([DAROPE, "report", *bundles, "--out", "all"], cwd=place, check=True, capture_output=True)
+    page = (place / "all" / "report.html").read_text()
+    for asked in (f"positions to {POSITIONS}", "digression", "recall", "shuffle"):
+        assert f"<h3>books: {asked}</h3>" in page
+    assert f"yarn:factor={POSITIONS // LENGTH}" in page
+
+    third = start(place, *encodings)
+    said = third.communicate(timeout=60)[0]
+    assert third.returncode == 0 and said == ""
