@@ -5,7 +5,6 @@ Nothing here needs the operators; tables need pandas, which is imported when one
 
 from __future__ import annotations
 
-import json
 from os import PathLike
 from pathlib import Path
 
@@ -15,7 +14,11 @@ __all__ = ["Comparison", "Run", "load"]
 
 
 def _lines(file: Path) -> list[dict]:
-    return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+    """Those that are whole: what has no end yet is still being written."""
+    if not file.exists():
+        return []
+    *lines, _ = file.read_text().split("\n")
+    return [folders.parse_json(line, f"{file} line {i}") for i, line in enumerate(lines, 1) if line]
 
 
 def _table(rows: list[dict]):
@@ -31,9 +34,10 @@ class Run:
 
     def __init__(self, folder: str | PathLike):
         self.folder = Path(folder)
+        folders.require_version(self.folder)
         facts = self.folder / folders.FACTS
         self.finished = facts.exists()
-        self.facts: dict = json.loads(facts.read_text()) if self.finished else {}
+        self.facts: dict = folders.read_json(facts) if self.finished else {}
 
     def scores(self):
         """One row per score, as results.jsonl has them, beside dataset, encoding and seed."""
@@ -55,7 +59,7 @@ class Comparison:
         self.folder = Path(folder)
         self.runs = [Run(each) for each in sorted((self.folder / folders.RUNS).iterdir()) if _is_run(each)]
         results = self.folder / folders.RESULTS
-        self.results: dict = json.loads(results.read_text()) if results.exists() else {}
+        self.results: dict = folders.read_json(results) if results.exists() else {}
 
     def scores(self):
         """The scores of all finished runs, one under the other."""

@@ -55,3 +55,45 @@ def test_one_run(notebook):
 def test_what_is_no_run(tmp_path):
     with pytest.raises(ValueError, match="neither a run's folder nor a comparison's"):
         darope.load(tmp_path)
+
+
+def made_up(folder, **facts):
+    folder.mkdir(parents=True)
+    (folder / "config.yaml").write_text("")
+    (folder / "run.json").write_text(json.dumps({"schema": 3, **facts}))
+    return folder
+
+
+@pytest.mark.parametrize("file", ["run.json", "manifest.json"])
+@pytest.mark.parametrize(
+    "text, words",
+    [
+        ('{"schema": 4}', "schema 4 is none of 1 to 3"),
+        ('{"schema": "3"}', "schema 3 is none of"),
+        ('{"schema": 3, "data', "is not JSON"),
+        ("[]", "is not a JSON object"),
+    ],
+)
+def test_what_is_not_known_is_refused(tmp_path, file, text, words):
+    run = made_up(tmp_path / "c" / "runs" / "a")
+    (run / file).write_text(text)
+    for folder in (run, tmp_path / "c"):
+        with pytest.raises(ValueError, match=words) as refused:
+            darope.load(folder)
+        assert str(run / file) in str(refused.value) and type(refused.value) is ValueError
+
+
+@pytest.mark.parametrize("schema", [1, 2, 3])
+def test_versions_that_are_known_are_read(tmp_path, schema):
+    run = made_up(tmp_path / "a", schema=schema, seed=7)
+    (run / "manifest.json").write_text("{}" if schema == 1 else json.dumps({"schema": schema}))
+    (run / "results.jsonl").write_text('{"metric": "nll", "value": 2.5}\n{"metric": "n')
+    loaded = darope.load(run)
+    assert loaded.facts["seed"] == 7 and list(loaded.scores().value) == [2.5]  # of whole lines
+
+
+def test_a_line_that_is_spoilt_is_named(tmp_path):
+    run = made_up(tmp_path / "a")
+    (run / "results.jsonl").write_text('{"value": 1}\n{"value"\n')
+    with pytest.raises(ValueError, match="results.jsonl line 2 is not JSON"):
+        darope.load(run).scores()

@@ -13,6 +13,7 @@ namespace fs = std::filesystem;
 std::vector<Checkpoint> checkpoints_in(const fs::path& folder) {
   if (is_checkpoint(folder)) return {{0, folder}};
   const RunFolder run(folder);
+  if (run.is_begun()) run.require_version();
   std::vector<Checkpoint> out;
   for (const fs::path& root : {run.checkpoints(), run.best(), folder})
     for (const Checkpoint& each : list_checkpoints(root)) out.push_back(each);

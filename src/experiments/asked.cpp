@@ -112,6 +112,7 @@ Found read_found(const std::filesystem::path& file) {
   Found found{.dataset = name,
               .evaluation = name,
               .hash = need<std::string>(json, "hash", where),
+  out.require_version();
               .metrics = read_metrics(need<Json>(json, "metrics", where), where),
               .lines = ""};
   for (const Json& each : need<std::vector<Json>>(json, "scores", where)) found.lines += each.dump() + "\n";

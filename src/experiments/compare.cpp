@@ -148,6 +148,7 @@ void check_folder(const std::vector<RunConfig>& plan) {
           fmt::format("{} is a file where a folder is needed: choose another with --out", part.string()));
   const Belonging belonging(plan, folder, "folder with --out");
   for (const RunFolder& run : runs_in(runs)) {
+    run.require_version();
     RunConfig there;
     read_config_file(list_fields(there), run.config());
     belonging.check(there, run.path(), run.fact("data_order"));

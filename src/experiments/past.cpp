@@ -129,6 +129,7 @@ void check_same_config(const std::string& text, const fs::path& file, const RunC
 
 void check_past(const RunConfig& config, const Resume& resume) {
   const RunFolder folder(config.dump_dir);
+  folder.require_version();
   if (folder.is_begun())
     check_same_config(read_file(folder.config()), folder.config(), config, resume.may_change);
   if (folder.is_finished() && !folder.has_checkpoints() && !changes_of(folder, config).empty())
@@ -147,6 +148,7 @@ void check_past(const RunConfig& config, const Resume& resume) {
                             resume.from.string()));
   if (const auto problem = checkpoint_problem(resume.from, Verify::kHashes))
     throw Error(fmt::format("--resume={}: {}", resume.from.string(), *problem));
+  RunFolder(run_of(resume.from)).require_version();
   if (const std::string changed = changes_of(run_of(resume.from), config, resume.may_change);
       !changed.empty())
     throw Error(

@@ -101,6 +101,7 @@ struct Scored {
 // the training went, is the other's.
 void score_weights(const Scored& of, Decoder model) {
   const RunFolder folder(of.config.dump_dir), trained(folder.path().parent_path() / of.config.weights_of);
+  trained.require_version();
   if (!trained.is_finished())
     throw Error(fmt::format("weights_of is {}, and there is no finished run {}", of.config.weights_of,
                             trained.path().string()));

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "runs/facts.h"
 #include "runs/lines.h"
 
 namespace darope {
@@ -67,7 +68,7 @@ bool RunFolder::is_begun() const { return fs::exists(config()); }
 bool RunFolder::is_finished() const { return fs::exists(facts()); }
 
 void RunFolder::require() const {
-  if (is_begun()) return;
+  if (is_begun()) return require_version();
   if (!fs::exists(path_)) throw Error(fmt::format("there is no run {}", path_.string()));
   refuse_comparison(path_);
   throw Error(
@@ -78,6 +79,15 @@ std::string RunFolder::read_history() const { return fs::exists(history()) ? rea
 
 std::string RunFolder::fact(const char* key) const {
   for (const fs::path& file : {manifest(), facts()})
+void RunFolder::require_version() const {
+  for (const fs::path& file : {manifest(), facts()}) {
+    if (!fs::exists(file)) continue;
+    const Json said = parse_json(read_file(file), file.string());
+    if (file == facts() || said.contains("schema"))
+      schema_of(said, file.string());  // early manifests had none
+  }
+}
+
     if (fs::exists(file))
       if (const Json said = parse_json(read_file(file), file.string()); said.contains(key))
         return need<std::string>(said, key, file.string());

@@ -19,6 +19,9 @@ class RunFolder {
   bool is_begun() const;     // it has settings
   bool is_finished() const;  // it has facts
   void require() const;      // an Error where this is no run's folder, which names what it is instead
+  // An Error where its manifest or its facts are of a version that is not known here, or cannot be read:
+  // asked before anything else is read or written. What is not there yet has no version.
+  void require_version() const;
 
   // Where things are.
   std::filesystem::path config() const;        // settings, with what follows from the data

@@ -38,6 +38,7 @@ RunFiles read_run_files(const RunFolder& run) {
                  .scores = text_if_there(run.scores()),
                  .facts = read_file(run.facts())};
   check_hashes(files);
+  run.require_version();
   return files;
 }
 
@@ -71,6 +72,7 @@ void each_run(const fs::path& comparison, const std::function<void(RunFiles)>& u
   for (const fs::path& each : sorted_folders(parent)) {
     const RunFolder run(each);
     if (!run.is_finished()) {
+      run.require_version();
       unfinished(each);
       continue;
     }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import torch
@@ -130,7 +129,7 @@ def _card(run: Path, model) -> str:
     for name in (folders.FACTS, folders.MANIFEST):
         file = Path(run) / name
         if file.exists():
-            facts |= json.loads(file.read_text())
+            facts |= folders.read_json(file)
     rows = [
         ("encoding", getattr(model.config, "encoding", None) or model.config.rope_parameters),
         ("parameters", model.num_parameters()),

@@ -17,6 +17,7 @@ def newest_checkpoint(folder: str | PathLike) -> str | PathLike:
     root = Path(folder) / folders.CHECKPOINTS
     if not root.is_dir():
         return folder
+    folders.require_version(root.parent)
     steps = [
         each for each in sorted(root.iterdir()) if each.name.isdigit() and (each / folders.COMPLETE).exists()
     ]
