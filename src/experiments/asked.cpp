@@ -112,7 +112,6 @@ Found read_found(const std::filesystem::path& file) {
   Found found{.dataset = name,
               .evaluation = name,
               .hash = need<std::string>(json, "hash", where),
-  out.require_version();
               .metrics = read_metrics(need<Json>(json, "metrics", where), where),
               .lines = ""};
   for (const Json& each : need<std::vector<Json>>(json, "scores", where)) found.lines += each.dump() + "\n";
@@ -123,6 +122,7 @@ Found read_found(const std::filesystem::path& file) {
 RunFolder keep(const SavedRun& run, const RunFolder& folder, const Found& found, const std::string& variant,
                const std::optional<RunFacts>& facts) {
   RunFolder out = folder.evaluation(run.checkpoint.filename().string(), variant);
+  out.require_version();
   make_directories_in(folder.path(), out.path());
   const Lock lock(out.lock(), "keeping the scores of " + out.path().string());
   remove_leftovers(out.path());

@@ -75,10 +75,6 @@ void RunFolder::require() const {
       fmt::format("{} is not a run's folder: it has no {}", path_.string(), config().filename().string()));
 }
 
-std::string RunFolder::read_history() const { return fs::exists(history()) ? read_file(history()) : ""; }
-
-std::string RunFolder::fact(const char* key) const {
-  for (const fs::path& file : {manifest(), facts()})
 void RunFolder::require_version() const {
   for (const fs::path& file : {manifest(), facts()}) {
     if (!fs::exists(file)) continue;
@@ -88,6 +84,10 @@ void RunFolder::require_version() const {
   }
 }
 
+std::string RunFolder::read_history() const { return fs::exists(history()) ? read_file(history()) : ""; }
+
+std::string RunFolder::fact(const char* key) const {
+  for (const fs::path& file : {manifest(), facts()})
     if (fs::exists(file))
       if (const Json said = parse_json(read_file(file), file.string()); said.contains(key))
         return need<std::string>(said, key, file.string());
