@@ -1,4 +1,4 @@
-"""bench/gpu_language with tiny models: stopped and gone on, and what a bundle then holds."""
+"""bench/gpu_language and bench/gpu_retrofit with tiny models: stopped and gone on, and what bundles hold."""
 
 import json
 import os
@@ -17,10 +17,11 @@ LENGTH, POSITIONS, STEPS = 128, 512, 150
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    """A copy of the script beside this build, a tiny one of its configs, data and books."""
+    """Links to the scripts beside this build, a tiny one of its configs, data and books."""
     folder = tmp_path_factory.mktemp("gpu-language")
     (folder / "bench").mkdir()
-    (folder / "bench" / "gpu_language").symlink_to(ROOT / "bench" / "gpu_language")
+    for name in ("gpu_language", "gpu_retrofit", "parts.sh"):
+        (folder / "bench" / name).symlink_to(ROOT / "bench" / name)
     (folder / "build").symlink_to(BUILD)
     ranks = write_ranks(folder / "own.tiktoken")
     for split, count in {"train": 30, "valid": 10, "test": 10}.items():
@@ -48,8 +49,12 @@ def place(tmp_path_factory):
 
 
 def start(place, *encodings):
+    return start_script(place, "gpu_language", "tiny.yaml", "set", "books.jsonl", "out", *encodings)
+
+
+def start_script(place, name, *words):
     return subprocess.Popen(
-        ["bench/gpu_language", "tiny.yaml", "set", "books.jsonl", "out", *encodings],
+        [f"bench/{name}", *words],
         cwd=place,
         env=os.environ | {"PYTHON": sys.executable, "POSITIONS": str(POSITIONS)},
         stdout=subprocess.PIPE,
@@ -85,3 +90,15 @@ def test_every_encoding_is_trained_and_evaluated_though_it_is_stopped(place):
     third = start(place, *encodings)
     said = third.communicate(timeout=60)[0]
     assert third.returncode == 0 and said == ""
+
+    run = "out/rope-500k/runs/set-rope-500k-s0"
+    retrofit = start_script(place, "gpu_retrofit", run, "set", "books.jsonl", "fitted")
+    said = retrofit.communicate(timeout=300)[0]
+    assert retrofit.returncode == 0, said
+    fitted = [json.loads(each.read_text()) for each in sorted(place.glob("fitted/runs/*/run.json"))]
+    assert {(each["steps"], each["data_order"]) for each in fitted} == {
+        (STEPS // 20, fitted[0]["data_order"])
+    }
+    page = (place / "fitted" / "report.html").read_text()
+    assert f"<h3>books: positions to {POSITIONS}</h3>" in page and "yarn:base=500000" in page
+    assert (place / "fitted.tar.zst").exists()
