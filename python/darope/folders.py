@@ -16,6 +16,7 @@ VALIDATIONS = "metrics.eval.jsonl"
 CHECKPOINTS = "checkpoints"
 
 # of a checkpoint
+MODEL = "model.safetensors"
 OPTIMIZER = "optim.safetensors"
 TRAIN_STATE = "train_state.json"
 CHECKSUMS = "MANIFEST.json"

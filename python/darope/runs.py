@@ -5,17 +5,19 @@ Nothing here needs the operators; tables need pandas, which is imported when one
 
 from __future__ import annotations
 
-import json
 from os import PathLike
 from pathlib import Path
 
 from . import folders
+from .files import LARGE, parse_json, read_json, read_text
 
 __all__ = ["Comparison", "Run", "load"]
 
 
 def _lines(file: Path) -> list[dict]:
-    return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+    if not file.exists():
+        return []
+    return [parse_json(line, str(file)) for line in read_text(file, LARGE).splitlines()]
 
 
 def _table(rows: list[dict]):
@@ -33,7 +35,7 @@ class Run:
         self.folder = Path(folder)
         facts = self.folder / folders.FACTS
         self.finished = facts.exists()
-        self.facts: dict = json.loads(facts.read_text()) if self.finished else {}
+        self.facts: dict = read_json(facts) if self.finished else {}
 
     def scores(self):
         """One row per score, as results.jsonl has them, beside dataset, encoding and seed."""
@@ -55,7 +57,7 @@ class Comparison:
         self.folder = Path(folder)
         self.runs = [Run(each) for each in sorted((self.folder / folders.RUNS).iterdir()) if _is_run(each)]
         results = self.folder / folders.RESULTS
-        self.results: dict = json.loads(results.read_text()) if results.exists() else {}
+        self.results: dict = read_json(results) if results.exists() else {}
 
     def scores(self):
         """The scores of all finished runs, one under the other."""
