@@ -5,9 +5,10 @@ knows them.
 
 from __future__ import annotations
 
-import json
 from os import PathLike
 from pathlib import Path
+
+from .files import read_json
 
 VERSIONS = range(1, 4)  # of a run's files
 
@@ -23,7 +24,8 @@ VALIDATIONS = "metrics.eval.jsonl"
 CHECKPOINTS = "checkpoints"
 
 # of a checkpoint
-MODEL = "config.json"  # as Hugging Face reads it
+MODEL = "model.safetensors"
+MODEL_CONFIG = "config.json"  # as Hugging Face reads it
 OPTIMIZER = "optim.safetensors"
 TRAIN_STATE = "train_state.json"
 CHECKSUMS = "MANIFEST.json"
@@ -36,20 +38,6 @@ RESULTS = "results.json"
 # of a prepared dataset
 DATA_MANIFEST = "manifest.json"
 RANKS = "tokenizer.tiktoken"
-
-
-def parse_json(text: str, where: str) -> dict:
-    try:
-        found = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"{where} is not JSON: {error}") from None
-    if not isinstance(found, dict):
-        raise ValueError(f"{where} is not a JSON object")
-    return found
-
-
-def read_json(file: Path) -> dict:
-    return parse_json(file.read_text(), str(file))
 
 
 def require_version(run: str | PathLike) -> None:

@@ -15,6 +15,7 @@ struct Words {
   std::vector<std::string> runs;  // or, where there is one, `run`
   std::string run, to, encoding, out, tasks, data, max_length, batch_size, dtype, device, limit, shots,
       lengths, books, prompts;
+  bool run_programs = false;
 };
 
 void give(std::vector<std::string>& words, const char* option, const std::string& value) {
@@ -97,8 +98,11 @@ void add_lm_eval(CLI::App& app) {
                    "the folder of the books that hide what is asked for; default: books/ in --data");
   verb->add_option("--prompts", given->prompts,
                    "the folder that keeps long prompts; default: beside the run, for its neighbours too");
+  verb->add_flag("--run-programs", given->run_programs,
+                 "let humaneval and mbpp run what the model writes, as a program of yours");
   verb->callback([given] {
     std::vector<std::string> words = given->runs;
+    if (given->run_programs) words.emplace_back("--run-programs");
     give(words, "--tasks", given->tasks);
     give(words, "--data", given->data);
     give(words, "--max-length", given->max_length);

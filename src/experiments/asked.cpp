@@ -114,6 +114,7 @@ Found read_found(const std::filesystem::path& file) {
               .hash = need<std::string>(json, "hash", where),
               .metrics = read_metrics(need<Json>(json, "metrics", where), where),
               .lines = ""};
+  if (json.contains("step")) found.step = need<int64_t>(json, "step", where);
   for (const Json& each : need<std::vector<Json>>(json, "scores", where)) found.lines += each.dump() + "\n";
   check_described(read_scores(found.lines, where), found.metrics, where);
   return found;

@@ -23,6 +23,7 @@ struct Found {
   std::string hash;  // of what was asked: scores are compared where it is the same; "" the run's own data
   std::vector<Metric> metrics;
   std::string lines;
+  std::optional<int64_t> step = {};  // of the weights that another program read
 };
 Found found_by(const Evaluation& evaluation, const Dataset& data, std::string lines);
 // What another program found, in a file as docs/benchmarks.md describes it.

@@ -10,9 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from ..terminal import complain
-
-BAD_INPUT = 2  # as docs/cli.md has it
+from ..terminal import BAD_INPUT, complain, exit_code_of
 
 
 def parser() -> argparse.ArgumentParser:
@@ -41,6 +39,9 @@ def parser() -> argparse.ArgumentParser:
         type=Path,
         help="where long prompts are kept; default: beside the run, for its neighbours too",
     )
+    program.add_argument(
+        "--run-programs", action="store_true", help="let humaneval and mbpp run what the model writes"
+    )
     return program
 
 
@@ -53,28 +54,46 @@ def lengths(words: str) -> tuple[int, ...]:
 
 def keep(program: str, run: str, line: str) -> None:
     """The program alone knows how scores are kept in a run's folder."""
-    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
-        file.write(line)
-        file.flush()
-        done = subprocess.run([program, "eval", run, "--scores", file.name], stdout=subprocess.DEVNULL)
-    if done.returncode:
-        print(line)  # what took hours is not lost
-        raise ValueError(f"the scores of {run} could not be kept: they stand on standard output")
+    why = ""
+    try:
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+            file.write(line)
+            file.flush()
+            done = subprocess.run([program, "eval", run, "--scores", file.name], stdout=subprocess.DEVNULL)
+        if done.returncode == 0:
+            return
+    except OSError as error:
+        why = f" ({error})"
+    print(line, flush=True)  # what took hours is not lost
+    raise ValueError(f"the scores of {run} could not be kept{why}: they stand on standard output")
+
+
+def chosen_of(names: str, may_run: bool) -> list[str]:
+    from .table import BENCHMARKS
+
+    if names != "all":
+        return names.split(",")
+    chosen = [name for name, each in BENCHMARKS.items() if may_run or not each.runs_programs]
+    left_out = ", ".join(name for name in BENCHMARKS if name not in chosen)
+    if left_out:
+        what = "they run programs that the model writes, which --run-programs allows"
+        complain("darope.benchmarks", f"{left_out} are left out: {what}")
+    return chosen
 
 
 def score_all(runs: list[str], names: str, program: str | None, options) -> None:
     from .run import check, load, score
-    from .table import BENCHMARKS
 
-    chosen = list(BENCHMARKS) if names == "all" else names.split(",")
+    chosen = chosen_of(names, options.run_programs)
     for name in chosen:
         check(name, options)
     for run in runs:
-        model = load(run, options)
+        model, step = load(run, options)
         beside = dataclasses.replace(options, prompts=options.prompts or Path(run).absolute().parent)
         for name in chosen:
             scored = score(model, name, beside)
-            line = json.dumps({"run": run, **dataclasses.asdict(scored)})
+            at = {} if step is None else {"step": step}
+            line = json.dumps({"run": run, **at, **dataclasses.asdict(scored)})
             first = scored.metrics[0]["name"]
             values = [each["value"] for each in scored.scores if each["metric"] == first]
             mean = sum(values) / len(values)
@@ -103,18 +122,17 @@ def main() -> int:
         complain("darope.benchmarks", f"{error}: run pip install 'darope[eval]'")
         return BAD_INPUT
     options = Options(**given)
-    try:
-        score_all(runs, names, program, options)
-    except (MemoryError, RuntimeError) as error:
-        if not is_out_of_memory(error):
-            raise
-        what = f"{options.batch_size} prompts at once take more memory than {options.device} has"
-        complain("darope.benchmarks", f"{what}: give a smaller --batch-size, or shorter ones")
-        return BAD_INPUT
-    except (ValueError, OSError) as error:
-        complain("darope.benchmarks", error)
-        return BAD_INPUT
-    return 0
+
+    def work() -> None:
+        try:
+            score_all(runs, names, program, options)
+        except (MemoryError, RuntimeError) as error:
+            if not is_out_of_memory(error):
+                raise
+            what = f"{options.batch_size} prompts at once take more memory than {options.device} has"
+            raise ValueError(f"{what}: give a smaller --batch-size, or shorter ones") from None
+
+    return exit_code_of("darope.benchmarks", work)
 
 
 if __name__ == "__main__":

@@ -8,9 +8,14 @@ from __future__ import annotations
 
 import csv
 import gzip
+import io
 import json
+import lzma
+import zlib
 from collections.abc import Callable
 from pathlib import Path
+
+from ..files import Bounded, open_plain
 
 __all__ = ["Reader", "Splits", "some_of"]
 
@@ -19,12 +24,25 @@ Splits = dict[str, list[Row]]
 Reader = Callable[[Path], Splits]
 
 
+PACKED = {".gz": gzip.open, ".xz": lzma.open}
+
+
+def open_text(file: Path, newline: str | None = None) -> io.TextIOWrapper:
+    """As it is, or unpacked within limits."""
+    plain = open_plain(file)
+    unpack = PACKED.get(file.suffix)
+    opened = io.BufferedReader(Bounded(unpack(plain), file)) if unpack else plain
+    return io.TextIOWrapper(opened, encoding="utf-8", newline=newline)
+
+
 def lines_of(file: Path) -> list[str]:
     if not file.is_file():
         raise ValueError(f"{file} is missing: docs/benchmarks.md says what each benchmark reads")
-    opened = gzip.open(file, "rt", encoding="utf-8") if file.suffix == ".gz" else file.open(encoding="utf-8")
-    with opened as text:
-        return [line for line in text.read().split("\n") if line.strip()]
+    try:
+        with open_text(file) as text:
+            return [line for line in text.read().split("\n") if line.strip()]
+    except (EOFError, zlib.error, UnicodeDecodeError) as error:
+        raise ValueError(f"{file} does not fit: {error}") from None
 
 
 def objects_of(file: Path) -> list[Row]:
@@ -34,6 +52,8 @@ def objects_of(file: Path) -> list[Row]:
             row = json.loads(line)
         except json.JSONDecodeError as error:
             raise ValueError(f"{file}:{number}: no JSON: {error.msg}") from None
+        except RecursionError:
+            raise ValueError(f"{file}:{number}: nested too deep") from None
         if not isinstance(row, dict):
             raise ValueError(f"{file}:{number}: should be an object")
         rows.append(row)
@@ -144,7 +164,7 @@ def copa(folder: Path) -> Splits:
 def mmlu(subject: str) -> Reader:
     def table(file: Path) -> list[Row]:
         lines_of(file)  # is it there?
-        with file.open(encoding="utf-8", newline="") as text:
+        with open_text(file, newline="") as text:
             rows = list(csv.reader(text))
         if not rows or rows[0] != ["question", "choice0", "choice1", "choice2", "choice3", "answer"]:
             raise ValueError(f"{file}: the head should be question, choice0, ..., choice3, answer")

@@ -19,6 +19,7 @@ from tokenizers.processors import TemplateProcessing
 from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast
 from transformers.utils.logging import disable_progress_bar
 
+from ..hf.checkpoints import newest_checkpoint, step_of
 from ..hf.tokenizer import tokenizer_for
 from .long.ask import score_long
 from .long.suites import SUITES
@@ -42,6 +43,7 @@ class Options:
     lengths: tuple[int, ...] | None = None  # of long prompts; None: the training length, times 1, 2, 4 and 8
     books: Path | None = None  # that hide what is asked for; None: data / "books"
     prompts: Path | None = None  # where long prompts are kept; None: here
+    run_programs: bool = False  # let tasks of code run what the model writes
 
 
 @dataclass(frozen=True)
@@ -88,14 +90,18 @@ class Uncut(HFLM):
             )
 
 
-def load(run: str, options: Options) -> Uncut:
+def load(run: str, options: Options) -> tuple[Uncut, int | None]:
+    """The model, and the step it was trained to."""
     tokenizer = tokenizer_for(run)
     if tokenizer is None:
         raise ValueError(f"{run} is no model of text, or its data no longer lie where they did")
     disable_progress_bar()
-    model = AutoModelForCausalLM.from_pretrained(run, dtype=getattr(torch, options.dtype))
+    checkpoint = newest_checkpoint(run)
+    model = AutoModelForCausalLM.from_pretrained(
+        checkpoint, dtype=getattr(torch, options.dtype), use_safetensors=True, trust_remote_code=False
+    )
     model = model.to(options.device).eval()
-    return Uncut(
+    uncut = Uncut(
         pretrained=model,
         tokenizer=tokenizer,
         max_length=options.max_length or 8 * model.config.max_position_embeddings,
@@ -104,6 +110,7 @@ def load(run: str, options: Options) -> Uncut:
         prefix_token_id=begins_with_a_document(tokenizer),
         logits_cache=False,
     )
+    return uncut, step_of(checkpoint)
 
 
 def is_out_of_memory(error: BaseException) -> bool:
@@ -114,9 +121,12 @@ def check(name: str, options: Options) -> None:
     """Refuses an unknown name, and files that are not there, before hours are spent."""
     if name in SUITES:
         SUITES[name].check(options.data, options.books or options.data / "books")
-    else:
-        for read in find(name, beside=tuple(SUITES)).parts(options.data).values():
-            read(options.data)
+        return
+    benchmark = find(name, beside=tuple(SUITES))
+    if benchmark.runs_programs and not options.run_programs:
+        raise ValueError(f"{name} runs programs that the model writes: allow it with --run-programs")
+    for read in benchmark.parts(options.data).values():
+        read(options.data)
 
 
 def score(model: Uncut, name: str, options: Options) -> Scored:

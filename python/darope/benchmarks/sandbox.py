@@ -6,7 +6,10 @@ relative names. It is no wall against a program written to attack: run what you 
 
 from __future__ import annotations
 
+import contextlib
+import os
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
@@ -33,18 +36,27 @@ def passes(program: str) -> bool:
     """Whether its last line is reached, in time and without an error; leaving early is no success."""
     with tempfile.TemporaryDirectory() as scratch:
         last_line = "\nopen('reached', 'x').close()\n"
+        started = subprocess.Popen(
+            [sys.executable, "-I", "-"],
+            cwd=scratch,
+            env={},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            preexec_fn=limit,
+            start_new_session=True,
+        )
         try:
-            subprocess.run(
-                [sys.executable, "-I", "-"],
-                input=(program + last_line).encode(errors="replace"),
-                cwd=scratch,
-                env={},
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                timeout=4 * SECONDS,
-                preexec_fn=limit,
-                start_new_session=True,
-            )
+            started.communicate((program + last_line).encode(errors="replace"), timeout=4 * SECONDS)
         except subprocess.TimeoutExpired:
             return False
+        finally:
+            end_group(started)
         return (Path(scratch) / "reached").exists()
+
+
+def end_group(leader: subprocess.Popen) -> None:
+    """Also what it has started and left behind."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(leader.pid, signal.SIGKILL)
+    leader.wait()

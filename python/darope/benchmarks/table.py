@@ -18,6 +18,10 @@ class Benchmark:
     chance: float  # of guessing
     parts: Callable[[Path], dict[str, rows.Reader]]  # lm-eval's tasks that it is made of, and their rows
 
+    @property
+    def runs_programs(self) -> bool:
+        return "pass_at_1" in self.metrics
+
 
 def alone(stock: str, reader: rows.Reader) -> Callable[[Path], dict[str, rows.Reader]]:
     return lambda folder: {stock: reader}

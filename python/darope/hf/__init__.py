@@ -14,8 +14,8 @@ from transformers import AutoConfig, AutoModelForCausalLM
 if int(transformers.__version__.partition(".")[0]) < 5:
     raise ImportError(f"darope.hf needs transformers 5; this is {transformers.__version__}")
 
+from .checkpoints import newest_checkpoint
 from .configuration import DaropeConfig
-from .folders import newest_checkpoint
 from .modeling import DaropeForCausalLM, DaropeModel, ProjectParameters
 
 __all__ = ["DaropeConfig", "DaropeForCausalLM", "DaropeModel", "ProjectParameters", "newest_checkpoint"]

@@ -8,11 +8,9 @@ from pathlib import Path
 
 from transformers.utils.logging import disable_progress_bar, set_verbosity_error
 
-from ..terminal import complain
-from .export import CheckFailed, export_hf, export_stock
+from ..terminal import exit_code_of
+from .export import export_hf, export_stock
 from .retrofit import import_llama
-
-BAD_INPUT, CHECK_FAILED = 2, 3  # as docs/cli.md has them
 
 
 def parser() -> argparse.ArgumentParser:
@@ -34,29 +32,25 @@ def parser() -> argparse.ArgumentParser:
     return program
 
 
+def work(given: argparse.Namespace) -> None:
+    source = given.source if given.verb == "import" else given.run
+    if not source.is_dir():
+        raise ValueError(f"{source} is no folder: give a run's, a checkpoint's or a model's")
+    if given.verb == "import":
+        import_llama(given.source, given.encoding, given.out)
+    elif given.to == "stock":
+        export_stock(given.run, given.out, given.encoding)
+    elif given.encoding:
+        raise ValueError("--encoding is for --to stock: with --to hf the reader of the folder chooses")
+    else:
+        export_hf(given.run, given.out)
+
+
 def main() -> int:
     given = parser().parse_args()
     disable_progress_bar()  # standard error is for the one sentence
     set_verbosity_error()
-    source = given.source if given.verb == "import" else given.run
-    try:
-        if not source.is_dir():
-            raise ValueError(f"{source} is no folder: give a run's, a checkpoint's or a model's")
-        if given.verb == "import":
-            import_llama(given.source, given.encoding, given.out)
-        elif given.to == "stock":
-            export_stock(given.run, given.out, given.encoding)
-        elif given.encoding:
-            raise ValueError("--encoding is for --to stock: with --to hf the reader of the folder chooses")
-        else:
-            export_hf(given.run, given.out)
-    except (ValueError, OSError, RuntimeError) as error:
-        complain("darope.hf", error)
-        return BAD_INPUT
-    except CheckFailed as error:
-        complain("darope.hf", f"{given.out}: {error}")
-        return CHECK_FAILED
-    return 0
+    return exit_code_of("darope.hf", lambda: work(given))
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from transformers import PreTrainedConfig
 
 from .. import base_name
-from .folders import newest_checkpoint
+from .checkpoints import newest_checkpoint
 
 __all__ = ["DaropeConfig"]
 
@@ -43,6 +43,10 @@ class DaropeConfig(PreTrainedConfig):
             self.head_dim = self.hidden_size // self.num_attention_heads
         if self.position_encoding is None:
             self.position_encoding = {"type": "darope"}
+        if not isinstance(self.position_encoding, dict):
+            raise ValueError(
+                f"position_encoding must be an object with a type; got {str(self.position_encoding)[:80]!r}"
+            )
         self.position_encoding = {
             "version": 1,
             "train_length": self.max_position_embeddings,

@@ -8,18 +8,17 @@ import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from .. import base_name, folders
+from ..files import read_json
+from ..terminal import Damaged
+from .checkpoints import newest_checkpoint
 from .configuration import DaropeConfig
-from .folders import newest_checkpoint, read_settings
+from .folders import read_settings
 from .modeling import DaropeForCausalLM
 from .tokenizer import tokenizer_for
 
-__all__ = ["CheckFailed", "compare_logits", "export_hf", "export_stock", "stock_config"]
+__all__ = ["compare_logits", "export_hf", "export_stock", "stock_config"]
 
 REMOTE_CODE = "modeling_darope.py"
-
-
-class CheckFailed(Exception):
-    """What was written does not compute what was read."""
 
 
 def export_hf(run: Path, out: Path) -> None:
@@ -42,7 +41,7 @@ def export_stock(run: Path, out: Path, encoding: str | None = None) -> None:
     model = DaropeForCausalLM.from_pretrained(run, **options)
     stock.load_state_dict(model.state_dict())
     _save(stock, run, out)
-    compare_logits(model, LlamaForCausalLM.from_pretrained(out), 1e-4)
+    compare_logits(model, LlamaForCausalLM.from_pretrained(out, use_safetensors=True), 1e-4)
 
 
 def stock_config(config: DaropeConfig) -> LlamaConfig:
@@ -110,7 +109,7 @@ def compare_logits(ours, theirs, tolerance: float, length: int | None = None) ->
     expected = ours.eval()(ids).logits
     apart = (expected - theirs.eval()(ids).logits).abs().max().item()
     if not apart <= tolerance * expected.abs().max().item():
-        raise CheckFailed(f"its logits differ by up to {apart:.3g} from those of the run")
+        raise Damaged(f"the logits of what was written differ by up to {apart:.3g} from what was read")
 
 
 def _save(model, run: Path, out: Path) -> None:
@@ -129,7 +128,7 @@ def _card(run: Path, model) -> str:
     for name in (folders.FACTS, folders.MANIFEST):
         file = Path(run) / name
         if file.exists():
-            facts |= folders.read_json(file)
+            facts |= read_json(file)
     rows = [
         ("encoding", getattr(model.config, "encoding", None) or model.config.rope_parameters),
         ("parameters", model.num_parameters()),

@@ -19,8 +19,8 @@ from transformers.utils.generic import can_return_tuple, merge_with_config_defau
 from transformers.utils.output_capturing import capture_outputs
 
 from ..encoding import Encoding, check_mask, create, encodings
+from .checkpoints import newest_checkpoint
 from .configuration import DaropeConfig
-from .folders import newest_checkpoint
 
 __all__ = ["DaropeForCausalLM", "DaropeModel", "ProjectParameters"]
 
@@ -294,6 +294,7 @@ class DaropeForCausalLM(DaropePreTrainedModel, GenerationMixin):
         folder = newest_checkpoint(pretrained_model_name_or_path)
         refuse_other_folders(folder)
         wanted = dict(output_loading_info=True, ignore_mismatched_sizes=True)  # to say it in one sentence
+        wanted["use_safetensors"] = True  # a pickle can run code
         try:
             model, info = super().from_pretrained(folder, *arguments, **{**kwargs, **wanted})
         except SafetensorError as error:

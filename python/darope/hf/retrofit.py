@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from transformers import AutoConfig, AutoModelForCausalLM
 
 from .. import base_name, folders
 from ..encoding import Encoding
+from ..files import sha256_of_file
 from .configuration import DaropeConfig
 from .export import compare_logits
 from .modeling import DaropeForCausalLM
@@ -24,8 +24,10 @@ def import_llama(source: Path, encoding: str, out: Path) -> None:
     w = 0, alpha = 1, where it is RoPE inside the window; that is checked by logits."""
     if out.exists() and any(out.iterdir()):
         raise ValueError(f"{out} is not empty: choose another folder")
-    config = daropes_config(AutoConfig.from_pretrained(source), encoding)
-    stock = AutoModelForCausalLM.from_pretrained(source, dtype=torch.float32)
+    config = daropes_config(AutoConfig.from_pretrained(source, trust_remote_code=False), encoding)
+    stock = AutoModelForCausalLM.from_pretrained(
+        source, dtype=torch.float32, use_safetensors=True, trust_remote_code=False
+    )
     model = DaropeForCausalLM(config)
     fresh, unknown = model.load_state_dict(stock.state_dict(), strict=False)
     of_encoding = {f".self_attn.{name}." for name in map(base_name, config.layer_encodings)}
@@ -93,7 +95,7 @@ def write_run(model: DaropeForCausalLM, out: Path) -> None:
     save_file(moments, folder / folders.OPTIMIZER, metadata={"format": "pt"})
     (folder / folders.TRAIN_STATE).write_text('{"step": 0, "tokens": 0, "seconds": 0}\n')
     files = [
-        {"file": path.name, "bytes": path.stat().st_size, "sha256": _sha256(path)}
+        {"file": path.name, "bytes": path.stat().st_size, "sha256": sha256_of_file(path)}
         for path in sorted(folder.iterdir())
     ]
     (folder / folders.CHECKSUMS).write_text(json.dumps({"files": files}, indent=1) + "\n")
@@ -124,8 +126,3 @@ def _settings(config: DaropeConfig, out: Path) -> str:
 
 def _tied(model: DaropeForCausalLM, name: str) -> bool:
     return name == "lm_head.weight" and model.config.tie_word_embeddings
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-import json
+import hashlib
 from os import PathLike
 from pathlib import Path
 
@@ -12,6 +12,8 @@ from transformers import PreTrainedTokenizerFast
 from transformers.convert_slow_tokenizer import bytes_to_unicode
 
 from .. import folders
+from ..files import read_bytes, read_json
+from ..terminal import Damaged
 from .folders import data_settings
 
 __all__ = ["byte_tokenizer", "rank_tokenizer", "tokenizer_for"]
@@ -24,6 +26,7 @@ SPLITS = {
     "r50k": r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+\z|\s+(?!\S)|\s",
 }
 CHARACTERS = bytes_to_unicode()
+LONGEST_TOKEN = 1024  # bytes; a file that has longer ones is none of a tokenizer, as the program says
 
 
 def byte_tokenizer() -> PreTrainedTokenizerFast:
@@ -34,10 +37,32 @@ def byte_tokenizer() -> PreTrainedTokenizerFast:
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token=END, pad_token=END)
 
 
-def rank_tokenizer(name: str, ranks: str | PathLike) -> PreTrainedTokenizerFast:
-    """Bytes merged by the ranks of a file. The ids behind them are the begin and the end of a document."""
-    words = [line.split() for line in Path(ranks).read_bytes().splitlines() if line]
-    rank_of = {base64.b64decode(token): int(rank) for token, rank in words}
+def ranks_of(content: bytes, file: str | PathLike) -> dict[bytes, int]:
+    """Each line has a token in base64 and its rank, which counts the lines."""
+    rank_of: dict[bytes, int] = {}
+    for number, line in enumerate(content.splitlines()):
+        try:
+            word, rank = line.split()
+            token = base64.b64decode(word, validate=True)
+            if int(rank[:20]) != number or not 0 < len(token) <= LONGEST_TOKEN:
+                raise ValueError
+        except ValueError:
+            raise ValueError(
+                f"{file}:{number + 1}: each line should have a token of 1 to {LONGEST_TOKEN} bytes in "
+                "base64, a space and its rank, which counts the lines from 0 on"
+            ) from None
+        rank_of[token] = number
+    return rank_of
+
+
+def rank_tokenizer(name: str, ranks: str | PathLike, sha256: str = "") -> PreTrainedTokenizerFast:
+    """Bytes merged by the ranks of a file, which has this hash where one is given. The ids behind them are
+    the begin and the end of a document.
+    """
+    content = read_bytes(ranks)
+    if sha256 and hashlib.sha256(content).hexdigest() != sha256:
+        raise Damaged(f"{ranks} is not the rank file with which the text was prepared: its sha256 differs")
+    rank_of = ranks_of(content, ranks)
     merges = []
     for token in sorted(rank_of, key=rank_of.__getitem__):
         halves = [(token[:cut], token[cut:]) for cut in range(1, len(token))]
@@ -72,7 +97,10 @@ def tokenizer_for(run: str | PathLike) -> PreTrainedTokenizerFast | None:
         return byte_tokenizer()
     if not root.name or not (root / folders.DATA_MANIFEST).exists():
         return None
-    name = json.loads((root / folders.DATA_MANIFEST).read_text()).get("tokenizer")
+    manifest = read_json(root / folders.DATA_MANIFEST)
+    name, ranks = manifest.get("tokenizer"), manifest.get("ranks") or {}
     if name == "bytes":
         return byte_tokenizer()
-    return rank_tokenizer(name, root / folders.RANKS) if name in SPLITS else None
+    if name not in tuple(SPLITS):
+        return None
+    return rank_tokenizer(name, root / folders.RANKS, str(ranks.get("sha256", "")))

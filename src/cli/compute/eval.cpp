@@ -132,10 +132,10 @@ void eval_apart(const EvalSettings& settings, SavedRun& run, const Dataset& data
   if (!settings.json) fmt::print("each example's scores: {}\n", folder.scores().string());
 }
 
-// Scores that another program found with the run's newest checkpoint.
+// Scores that another program found, with the checkpoint it names or the newest one.
 void keep_scores(const EvalSettings& settings) {
   const Found found = read_found(settings.scores);
-  const SavedRun run = open_run(RunFolder(settings.run), {});
+  const SavedRun run = open_run(RunFolder(settings.run), {.step = found.step});
   const RunFolder folder =
       keep_apart(run, RunFolder(settings.run), found, folder_name("lm-eval-" + found.evaluation), false);
   fmt::print(

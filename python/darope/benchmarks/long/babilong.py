@@ -6,7 +6,6 @@ right if the first sentence names the right label and no other; labels that the 
 
 from __future__ import annotations
 
-import json
 import random
 import re
 from collections.abc import Callable
@@ -15,6 +14,7 @@ from pathlib import Path
 
 from lm_eval.tasks._yaml_loader import load_yaml
 
+from ...files import LARGE, read_json, read_text
 from ..tasks import manager
 from .books import Books, first_words
 from .question import SEED, Draft, Plan, Question
@@ -53,7 +53,7 @@ def read_babi(file: Path) -> list[Sample]:
         raise ValueError(f"{file} is missing: docs/benchmarks.md says what each benchmark reads")
     samples: list[Sample] = []
     facts: list[str] = []
-    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+    for number, line in enumerate(read_text(file, LARGE).splitlines(), 1):
         match = re.fullmatch(r"(\d+) ([^\t|]*)(?:[\t|]([^\t|]*)[\t|][\d ]*)?", line)
         if not match:
             raise ValueError(f"{file}:{number}: should be a numbered fact, or a question and its answer")
@@ -131,7 +131,7 @@ def samples_in(data: Path) -> dict[str, list[Sample]]:
         raise ValueError(f"{file} is missing: docs/benchmarks.md says what each benchmark reads")
     whole = {task: read_babi(each) for task, each in zip(TASKS, babi_files(data))}
     try:
-        chosen = json.loads(file.read_text())
+        chosen = read_json(file)
         return {task: [samples[index] for index in chosen[task]] for task, samples in whole.items()}
     except (ValueError, KeyError, TypeError, IndexError) as error:
         raise ValueError(f"{file} does not fit bAbI's files ({error!r})") from None

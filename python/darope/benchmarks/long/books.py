@@ -11,17 +11,18 @@ from pathlib import Path
 
 from nltk.tokenize.punkt import PunktSentenceTokenizer
 
+from ..rows import open_text
+
 __all__ = ["Books", "first_words"]
 
 
 def texts_of(file: Path) -> list[str]:
-    opened = lzma.open(file, "rt", encoding="utf-8") if file.suffix == ".xz" else file.open(encoding="utf-8")
-    with opened as stream:
+    with open_text(file) as stream:
         try:
             if ".jsonl" not in file.suffixes:
                 return [stream.read()]
             return [json.loads(line)["text"] for line in stream if line.strip()]
-        except (ValueError, KeyError, TypeError, lzma.LZMAError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError, lzma.LZMAError) as error:
             raise ValueError(f"{file} does not fit ({error!r}): each line should have a `text`") from None
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from ...files import read_json
 from ..rows import objects_of
 from . import measures
 from .question import Question
@@ -39,10 +39,7 @@ def read_config(folder: Path, name: str) -> dict:
     file = folder / "config" / f"dataset2{name}.json"
     if not file.is_file():
         raise ValueError(f"{file} is missing: docs/benchmarks.md says what each benchmark reads")
-    try:
-        return json.loads(file.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{file} is no JSON: {error}") from None
+    return read_json(file)
 
 
 def rows_of(folder: Path) -> dict[str, list[dict]]:

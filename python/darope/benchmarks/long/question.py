@@ -17,6 +17,8 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from ...files import LARGE, read_json
+
 __all__ = ["Draft", "Plan", "Question", "fitted", "hash_of", "kept", "sha256_of"]
 
 SEED = 42
@@ -117,7 +119,7 @@ def kept(folder: Path, name: str, made_of: object, make: Callable[[], list[Quest
     file = folder / f"{name}-{key[:16]}.json"
     if file.exists():
         try:
-            held = json.loads(file.read_text(encoding="utf-8"))
+            held = read_json(file, LARGE)
             questions = [
                 Question(**{**each, "stop": tuple(each["stop"]), "facts": tuple(each["facts"])})
                 for each in held["questions"]

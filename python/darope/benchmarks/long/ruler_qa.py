@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import random
 from dataclasses import dataclass
 from pathlib import Path
 
+from ...files import LARGE, parse_json, read_text
 from .question import Draft, Plan
 
 __all__ = ["FILES", "Documents", "read_hotpotqa", "read_squad"]
@@ -57,10 +57,7 @@ class Documents:
 
 
 def opened(file: Path) -> object:
-    try:
-        return json.loads(file.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{file} is no JSON: {error}") from None
+    return parse_json(read_text(file, LARGE), str(file))
 
 
 def read_squad(file: Path) -> Documents:

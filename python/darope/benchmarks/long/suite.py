@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
+from ...files import sha256_of_file
 from .books import Books
 from .question import SEED, Plan, Question, fitted, kept
 
@@ -41,7 +41,7 @@ class Suite:
 
 @lru_cache(maxsize=64)
 def file_hash(file: Path) -> str:
-    return hashlib.sha256(file.read_bytes()).hexdigest()
+    return sha256_of_file(file)
 
 
 @lru_cache(maxsize=2)
