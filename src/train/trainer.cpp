@@ -18,6 +18,7 @@
 #include "model/hugging_face.h"
 #include "runs/checkpoint_dir.h"
 #include "runs/lines.h"
+#include "train/ahead.h"
 #include "train/device.h"
 #include "train/optimizer.h"
 #include "train/position_metrics.h"
@@ -70,6 +71,8 @@ class Trainer {
     }
     resume();
     tokens_ = tokens(first_step_);
+    if (!model_.device().is_cpu())  // there a batch made meanwhile would take cores from the steps
+      ahead_.emplace(data_, first_step_ * config_.grad_acc_steps, config_.steps * config_.grad_acc_steps);
   }
 
   TrainReport run();
@@ -100,6 +103,7 @@ class Trainer {
   const TrainConfig& config_;
   RunFolder folder_;
   const TrainHooks& hooks_;
+  std::optional<Ahead> ahead_;  // on a GPU
   AdamW optimizer_;
   Tensor loss_;    // [1]: of a step: the sum of its weighted losses over the sum of its weights
   Tensor weight_;  // [1]: of the batches so far, where a step has several
@@ -112,7 +116,7 @@ class Trainer {
   double earlier_seconds_ = 0;
   Clock::time_point start_ = Clock::now(), last_log_ = start_;
   int64_t last_logged_ = 0, tokens_ = 0, last_tokens_ = 0;
-  double data_seconds_ = 0;  // spent on making batches since the last line of the log
+  double data_seconds_ = 0;  // spent on waiting for batches since the last line of the log
 };
 
 void Trainer::resume() {
@@ -192,7 +196,7 @@ void Trainer::validate(int64_t step, TrainLog& log) {
 
 void Trainer::load_batch(int64_t index) {
   const Clock::time_point from = Clock::now();
-  const Batch batch = data_.at(index);
+  const Batch batch = ahead_ ? ahead_->next() : data_.at(index);
   data_seconds_ += std::chrono::duration<double>(Clock::now() - from).count();
   if (const auto known = lanes_.find(batch.tokens.numel()); known != lanes_.end()) {
     lane_ = &known->second;
