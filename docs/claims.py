@@ -32,35 +32,44 @@ published here support. `docs/claims.py` makes this page from [claims.yaml](clai
   positive where the first is the better one: losses in nats, accuracies in points of the scale from the best
   constant answer (0) to perfect (100). *Better* holds where the interval lies above 0, and does not
   where it leaves no advantage beyond the margin (.002 nats, 1 point).
-- Levels are Student's 95 % intervals over seeds. A level holds where the interval lies within the margin of
-  the paper's number, and does not where it lies wholly beyond that; how far the paper's own mean may be off,
-  its text does not say.
+- Levels are Student's 95 % intervals over seeds, those of a single seed over examples. A level holds where
+  the interval lies within the margin of the paper's number, and does not where it lies wholly beyond that;
+  how far the paper's own mean may be off, its text does not say.
 """
 
 
 class Published:
-    """The numbers of a published page, found by encodings' names without options."""
+    """The numbers of a published page at one place, found by encodings' names without options."""
 
-    def __init__(self, page, x=1):
+    def __init__(self, page, dataset=None, x=1):
         self.results = json.loads((DOCS / "results" / page / "results.json").read_text())
         self.x = x
+        self.dataset = dataset and self.named(dataset)  # None: all of them together
 
-    def cells(self, dataset, metric):
-        found = next(d for d in self.results["datasets"] if dataset in (None, d["name"]))
+    def named(self, name):
+        """A dataset, or an evaluation of the finished models."""
+        known = self.results["datasets"] + self.results.get("evaluations", [])
+        return next(d for d in known if d["name"] == name)
+
+    def at(self, places):
+        return next(place for place in places if place["x"] == self.x)
+
+    def judged(self):
+        """What has pairs and a margin."""
+        if self.dataset is None:
+            return self.at(self.results["overall"])
+        return {"margin": self.dataset["margin"], **self.at(self.dataset["lengths"])}
+
+    def cells(self, metric):
+        found = self.dataset or self.results["datasets"][0]
         places = found["lengths"]
         if metric:
             places = next(b["places"] for b in found["beside"] if b["metric"] == metric)
-        return next(place for place in places if place["x"] == self.x)["cells"]
+        return self.at(places)["cells"]
 
-    def pairs(self, dataset):
-        if dataset is None:
-            return next(o for o in self.results["overall"] if o["x"] == self.x)["pairs"]
-        found = next(d for d in self.results["datasets"] if d["name"] == dataset)
-        return next(place for place in found["lengths"] if place["x"] == self.x)["pairs"]
-
-    def pair(self, dataset, first, second):
+    def pair(self, first, second):
         """(difference, low, high, what the verdict hangs on), seen from the first."""
-        for pair in self.pairs(dataset):
+        for pair in self.judged()["pairs"]:
             names = plain(pair["first"]), plain(pair["second"])
             if {first, second} == set(names):
                 low, high = pair["interval"]
@@ -70,20 +79,26 @@ class Published:
                 return -pair["difference"], -high, -low, hangs
         raise SystemExit(f"claims: no pair {first}, {second} in the results")
 
-    def level(self, dataset, metric, encoding):
-        """Mean and Student's interval over seeds."""
-        runs = next(c for c in self.cells(dataset, metric) if plain(c["encoding"]) == encoding)["by_seed"]
+    def level(self, metric, encoding):
+        """Mean and Student's interval over seeds; of a single seed, the comparison's over examples."""
+        cell = next(c for c in self.cells(metric) if plain(c["encoding"]) == encoding)
+        runs, half = cell["by_seed"], cell["half_width"]
         mean = sum(runs) / len(runs)
-        spread = math.sqrt(sum((run - mean) ** 2 for run in runs) / (len(runs) - 1))
-        half = stats.t.ppf(0.975, len(runs) - 1) * spread / math.sqrt(len(runs))
+        if len(runs) > 1:
+            spread = math.sqrt(sum((run - mean) ** 2 for run in runs) / (len(runs) - 1))
+            half = stats.t.ppf(0.975, len(runs) - 1) * spread / math.sqrt(len(runs))
+        if half is None:
+            raise SystemExit(f"claims: {encoding} has one seed, and nothing tells how its mean varies")
         return mean, mean - half, mean + half
 
     def not_learned(self):
         """Datasets that the intervals over all leave out."""
-        return next(o for o in self.results["overall"] if o["x"] == self.x)["not_learned"]
+        return self.at(self.results["overall"])["not_learned"] if self.dataset is None else []
 
-    def is_loss(self):
-        return not self.results["datasets"][0]["higher_better"]
+    def is_share(self):
+        """Told in points of a scale from 0 to 100."""
+        unit = (self.dataset or self.results["datasets"][0])["metrics"][0]["unit"]
+        return unit in ("share", "yes or no")
 
 
 def plain(encoding):
@@ -130,8 +145,8 @@ OF_PAIRS = {"better": better, "not_worse": not_worse, "together": together}
 OF_LEVELS = {"level": level, "below": below}
 
 
-def span(difference, low, high, loss, sign="+"):
-    digits, factor = (4, 1) if loss else (1, 100)
+def span(difference, low, high, share, sign="+"):
+    digits, factor = (1, 100) if share else (4, 1)
     return "{:{s}.{d}f} ({:{s}.{d}f} to {:{s}.{d}f})".format(
         *(factor * value for value in (difference, low, high)), s=sign, d=digits
     )
@@ -143,22 +158,21 @@ def judge(claim):
         return HOLDS, [f"counted by [a test](../{claim['counted']})"]
     if "page" not in claim:
         return NOT_RUN, [claim["beside"]] if "beside" in claim else []
-    published = Published(claim["page"])
-    loss, dataset, metric = published.is_loss(), claim.get("dataset"), claim.get("metric")
-    margin = 0.002 if loss else 0.01
+    published = Published(claim["page"], claim.get("dataset"), claim.get("at", 1))
+    share, metric, margin = published.is_share(), claim.get("metric"), published.judged()["margin"]
     verdicts, words = [], []
     for kind, rule in OF_PAIRS.items():
         for first, second in claim.get(kind, []):
-            difference, low, high, hangs = published.pair(dataset, first, second)
+            difference, low, high, hangs = published.pair(first, second)
             verdicts.append(rule(low, high, margin))
             hanging = f"; hangs on {', '.join(hangs)}" if hangs else ""
-            words.append(f"{first}, {second}: {span(difference, low, high, loss)}{hanging}")
+            words.append(f"{first}, {second}: {span(difference, low, high, share)}{hanging}")
     for kind, rule in OF_LEVELS.items():
         for encoding, number in claim.get(kind, {}).items():
-            mean, low, high = published.level(dataset, metric, encoding)
+            mean, low, high = published.level(metric, encoding)
             verdicts.append(rule(low, high, number, margin))
-            words.append(f"{encoding}: {span(mean, low, high, loss, sign='')}")
-    if dataset is None and (missing := published.not_learned()):
+            words.append(f"{encoding}: {span(mean, low, high, share, sign='')}")
+    if missing := published.not_learned():
         words.append(f"without {', '.join(missing)}, not learned by the rule")
     if "caveat" in claim:
         return UNDECIDED, [*words, claim["caveat"]]

@@ -6,6 +6,7 @@
 #include <ATen/ops/cat.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/zeros.h>
+#include <fmt/format.h>
 
 #include "base/signals.h"
 #include "eval/batches.h"
@@ -101,11 +102,21 @@ std::vector<Metric> probe_metrics(const Axis& axis, const std::vector<PromptSet>
   const std::string nats = "nats";
   Metric answer{.name = "right",
                 .axis = axis,
-                .title = right,
+                .title = fmt::format("{} by difficulty", right),
                 .unit = std::string(kYesOrNo),
                 .meaning = "whether the right value is likelier than every other in the prompt"};
-  for (const PromptSet& set : sets) answer.floor[double(set.difficulty)] = 1 / double(set.candidates.size(1));
-  return {answer,
+  Metric grid{.name = "right",
+              .axis = kDifficulties,
+              .title = right,
+              .unit = std::string(kShare),
+              .meaning = "share of the difficulties at which the right value is likelier than every other"};
+  for (const PromptSet& set : sets) {
+    const double chance = 1 / double(set.candidates.size(1));
+    answer.floor[double(set.difficulty)] = chance;
+    grid.floor[double(sets.size())] += chance / double(sets.size());
+  }
+  return {grid,
+          answer,
           {.name = "margin",
            .axis = axis,
            .title = "margin",
@@ -131,15 +142,18 @@ std::vector<Metric> probe_metrics(const Axis& axis, const std::vector<PromptSet>
 
 void score_probe(const Decoder& model, const Axis& axis, const std::vector<PromptSet>& sets,
                  const Emit& emit) {
+  Tensor over_all = at::zeros({sets.front().size()}, at::kDouble);
   for (const PromptSet& set : sets) {
     const double at = double(set.difficulty);
     const Replies answers = ask(model, set, set.size());
     const Tensor right = answers.logits.select(1, 0);
-    const Tensor best_other = answers.logits.slice(1, 1).amax(1);
-    emit_each(emit, "right", axis, at, right > best_other);
+    const Tensor is_right = right > answers.logits.slice(1, 1).amax(1);
+    over_all += is_right.to(at::kDouble) / double(sets.size());
+    emit_each(emit, "right", axis, at, is_right);
     emit_each(emit, "margin", axis, at, margin_of(answers.logits));
     emit_each(emit, "likeliest", axis, at, answers.likeliest == set.candidates.select(1, 0));
   }
+  emit_each(emit, "right", kDifficulties, double(sets.size()), over_all);
   const PromptSet& hardest = sets.back();
   const Depth depth = look_inside(model, hardest, std::min(kPromptsLookedInto, hardest.size()));
   for (int64_t layer = 0; layer < depth.margin.size(0); ++layer) {

@@ -33,6 +33,9 @@ void score_probe(const Decoder& model, const Axis& axis, const std::vector<Promp
 
 inline const Axis kDistance{"distance", " tokens", "tokens between the two bindings", true};
 inline const Axis kBindingsAxis{"bindings", " bindings", "key-value pairs in the prompt", true};
+// The paper's mean over a grid: the n-th prompts of all difficulties are one example, which the verdict is
+// on.
+inline const Axis kDifficulties{"difficulties", " difficulties", "how many were asked, each of one weight"};
 inline const Axis kLayer{"layer", "", "blocks before it"};
 
 }  // namespace darope

@@ -108,9 +108,9 @@ void write_figures(const fs::path& folder, const Summary& summary) {
     if (o.suite)
       write("overall-" + o.metric.name, o.x,
             {o.standings, o.suite->these_tasks, o.metric, summary.encodings, metric_name(o.metric)});
-  for (const Dataset& d : summary.datasets)
-    for (const AtLength& at : d.lengths)
-      if (at.judged) write(d.name, at.x, {at.standings, *at.judged, d.metric, summary.encodings, d.name});
+  for (const Dataset* d : summary.all_datasets())
+    for (const AtLength& at : d->lengths)
+      if (at.judged) write(d->name, at.x, {at.standings, *at.judged, d->metric, summary.encodings, d->name});
 }
 
 void write_tables(const fs::path& folder, const Summary& summary) {
@@ -123,15 +123,15 @@ void write_tables(const fs::path& folder, const Summary& summary) {
       pairs.push_back(pair_row("all datasets", o.x, o.suite->these_tasks, pair, o.metric,
                                o.suite->hangs_on(pair.first, pair.second)));
   }
-  for (const Dataset& d : summary.datasets)
-    for (const AtLength& at : d.lengths) {
+  for (const Dataset* d : summary.all_datasets())
+    for (const AtLength& at : d->lengths) {
       for (const Cell& cell : at.cells)
-        scores.push_back({d.name, place_name(d.metric.axis, at.x), cell.encoding,
-                          std::to_string(cell.seeds.size()), score_text(cell.mean, d.metric.is_share()),
-                          score_text(cell.seed_sd, d.metric.is_share())});
+        scores.push_back({d->name, place_name(d->metric.axis, at.x), cell.encoding,
+                          std::to_string(cell.seeds.size()), score_text(cell.mean, d->metric.is_share()),
+                          score_text(cell.seed_sd, d->metric.is_share())});
       if (!at.judged || !at.learned) continue;
       for (const stats::PairVerdict& pair : at.judged->pairs)
-        pairs.push_back(pair_row(d.name, at.x, *at.judged, pair, d.metric, {}));
+        pairs.push_back(pair_row(d->name, at.x, *at.judged, pair, d->metric, {}));
     }
   write_table(folder, "pairs", pairs);
   write_table(folder, "scores", scores);

@@ -354,6 +354,9 @@ ordered_json results_json(const Summary& s, const Gathered& all) {
           {"rankings", list(s.rankings, [&](const Ranking& r) { return to_json(r, s.encodings); })},
           {"aggregates", list(s.aggregates, [](const Aggregate& a) { return to_json(a); })},
           {"datasets", list(s.datasets, [](const Dataset& d) { return to_json(d); })},
+          {"evaluations", s.evaluations
+                              ? list(s.evaluations->datasets, [](const Dataset& d) { return to_json(d); })
+                              : ordered_json::array()},
           {"recall_gaps", list(s.gaps, [](const Gap& g) { return to_json(g); })},
           {"power", list(powers(all, s), [](const Power& p) { return to_json(p); })},
           {"costs", list(s.costs, [](const Cost& c) { return to_json(c); })},
@@ -364,18 +367,18 @@ ordered_json results_json(const Summary& s, const Gathered& all) {
 
 std::string results_csv(const Summary& summary) {
   std::string text = kColumns;
-  for (const Dataset& d : summary.datasets) {
-    for (const AtLength& at : d.lengths)
+  for (const Dataset* d : summary.all_datasets()) {
+    for (const AtLength& at : d->lengths)
       for (const Cell& c : at.cells)
-        text += fmt::format("{},{},{},{},{}\r\n", csv_row(d, d.metric, at.x, c), number(c.cousineau_morey),
+        text += fmt::format("{},{},{},{},{}\r\n", csv_row(*d, d->metric, at.x, c), number(c.cousineau_morey),
                             number(at.loftus_masson),
-                            !d.metric.higher_better ? ""
-                            : at.learned            ? "yes"
-                                                    : "no",
+                            !d->metric.higher_better ? ""
+                            : at.learned             ? "yes"
+                                                     : "no",
                             verdict_against(summary.reference, at, c.encoding));
-    for (const Beside& beside : d.beside)
+    for (const Beside& beside : d->beside)
       for (const Beside::Place& place : beside.places)
-        for (const Cell& c : place.cells) text += csv_row(d, beside.metric, place.x, c) + ",,,,\r\n";
+        for (const Cell& c : place.cells) text += csv_row(*d, beside.metric, place.x, c) + ",,,,\r\n";
   }
   return text;
 }

@@ -125,6 +125,24 @@ bool Overall::one_seed() const {
                                [](const stats::PairVerdict& pair) { return pair.about_encodings(); });
 }
 
+std::vector<const Dataset*> Summary::all_datasets() const {
+  std::vector<const Dataset*> found;
+  for (const Dataset& each : datasets) found.push_back(&each);
+  if (evaluations)
+    for (const Dataset& each : evaluations->datasets) found.push_back(&each);
+  return found;
+}
+
+// Judged as datasets are; the reference may not have been asked.
+static std::shared_ptr<const Summary> summarise_evaluations(const Gathered& all, const Summary& page) {
+  if (!all.evaluations) return nullptr;
+  const std::vector<std::string>& names = all.evaluations->encodings;
+  Options options = page.options;
+  const bool asked_too = std::find(names.begin(), names.end(), page.reference) != names.end();
+  options.reference = asked_too ? page.reference : "";
+  return std::make_shared<const Summary>(summarise(*all.evaluations, options));
+}
+
 Summary summarise(const Gathered& all, const Options& options) {
   Summary summary;
   summary.options = options;
@@ -146,6 +164,7 @@ Summary summarise(const Gathered& all, const Options& options) {
   summary.rankings = rankings(summary);
   summary.gaps = recall_gaps(summary);
   summary.costs = costs(all);
+  summary.evaluations = summarise_evaluations(all, summary);
   for (std::string& note : still_falling(all, summary)) summary.notes.push_back(std::move(note));
   return summary;
 }

@@ -150,10 +150,12 @@ struct Summary {
   std::vector<Cost> costs;
   std::vector<Variants> variants;  // encodings with other options on other datasets
   std::vector<std::string> notes;
+  std::shared_ptr<const Summary> evaluations;  // what models were asked after their end; null: nothing
   int64_t parameters = 0,
           least_parameters = 0;  // of the largest model, and of the dataset whose largest is the smallest
 
   const Axis& axis() const { return datasets.front().metric.axis; }  // of `lengths`
+  std::vector<const Dataset*> all_datasets() const;                  // those of evaluations last
 };
 
 Summary summarise(const Gathered& all, const Options& options);

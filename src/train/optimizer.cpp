@@ -79,9 +79,9 @@ void AdamW::step(const Tensor& loss) {
   for (const Bounded& each : bounded_) each.weight.clamp_(each.low, each.high);
 }
 
-std::vector<TensorToWrite> AdamW::named() const {
-  std::vector<TensorToWrite> out = weights_.named(first_, "exp_avg.");
-  for (TensorToWrite& each : weights_.named(second_, "exp_avg_sq.")) out.push_back(std::move(each));
+std::vector<TensorToWrite> AdamW::named(const std::function<Tensor(const Tensor&)>& copy) const {
+  std::vector<TensorToWrite> out = weights_.named(copy(first_), "exp_avg.");
+  for (TensorToWrite& each : weights_.named(copy(second_), "exp_avg_sq.")) out.push_back(std::move(each));
   return out;
 }
 

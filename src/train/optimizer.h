@@ -22,7 +22,7 @@ class AdamW {
   const Tensor& stopped() const { return stopped_; }     // [1]: 1 from the first bad step on
   const Tensor& gradient_norm() const { return norm_; }  // [1], before clipping
 
-  std::vector<TensorToWrite> named() const;
+  std::vector<TensorToWrite> named(const std::function<Tensor(const Tensor&)>& copy) const;  // of its state
   void read(const SafetensorsFile& file, int64_t steps);
 
  private:

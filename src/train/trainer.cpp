@@ -9,6 +9,7 @@
 #include <malloc.h>
 
 #include <cmath>
+#include <future>
 #include <map>
 
 #include "base/error.h"
@@ -18,6 +19,7 @@
 #include "model/hugging_face.h"
 #include "runs/checkpoint_dir.h"
 #include "runs/lines.h"
+#include "train/ahead.h"
 #include "train/device.h"
 #include "train/optimizer.h"
 #include "train/position_metrics.h"
@@ -70,6 +72,8 @@ class Trainer {
     }
     resume();
     tokens_ = tokens(first_step_);
+    if (!model_.device().is_cpu())  // there a batch made meanwhile would take cores from the steps
+      ahead_.emplace(data_, first_step_ * config_.grad_acc_steps, config_.steps * config_.grad_acc_steps);
   }
 
   TrainReport run();
@@ -77,10 +81,12 @@ class Trainer {
  private:
   void resume();
   void read(const std::filesystem::path& checkpoint);
-  void save(int64_t step);
-  void save_best(int64_t step);
-  void write_model(CheckpointFiles& files);
-  void validate(int64_t step, TrainLog& log);
+  struct Due {
+    bool checkpoint = false, best = false;
+  };
+  void save(int64_t step, Due due);
+  void wait_for_save();
+  bool validate(int64_t step, TrainLog& log);
   void load_batch(int64_t index);
   bool accumulates() const { return config_.grad_acc_steps > 1; }
   void accumulate();
@@ -100,6 +106,7 @@ class Trainer {
   const TrainConfig& config_;
   RunFolder folder_;
   const TrainHooks& hooks_;
+  std::optional<Ahead> ahead_;  // on a GPU
   AdamW optimizer_;
   Tensor loss_;    // [1]: of a step: the sum of its weighted losses over the sum of its weights
   Tensor weight_;  // [1]: of the batches so far, where a step has several
@@ -112,7 +119,8 @@ class Trainer {
   double earlier_seconds_ = 0;
   Clock::time_point start_ = Clock::now(), last_log_ = start_;
   int64_t last_logged_ = 0, tokens_ = 0, last_tokens_ = 0;
-  double data_seconds_ = 0;  // spent on making batches since the last line of the log
+  double data_seconds_ = 0;   // spent on waiting for batches since the last line of the log
+  std::future<void> saving_;  // the last member: its end waits for what reads the others
 };
 
 void Trainer::resume() {
@@ -141,58 +149,71 @@ void Trainer::read(const std::filesystem::path& checkpoint) {
   if (first_step_ < config_.steps) fmt::print(stderr, "resuming from {}\n", checkpoint.string());
 }
 
-void Trainer::write_model(CheckpointFiles& files) {
+// The state as it is now goes to the host's memory; writing, hashing and syncing it takes longer, and is done
+// on a thread while training goes on. One save at a time.
+void Trainer::save(int64_t step, Due due) {
+  wait_for_save();
   const Weights& weights = model_.weights();
-  files.write(kModelFile, [&](FileWriter& out) { write_safetensors(out, weights.named(weights.flat())); });
-  files.write(kModelConfigFile, hugging_face_config(model_.config(), hooks_.ids));
-}
-
-void Trainer::save(int64_t step) {
-  const std::filesystem::path root = folder_.checkpoints();
-  make_directories(root);
-  write_checkpoint(root, step, [&](CheckpointFiles& files) {
-    write_model(files);
-    files.write(kOptimizerFile, [&](FileWriter& out) { write_safetensors(out, optimizer_.named()); });
-    nlohmann::ordered_json state{{"step", step}, {"tokens", tokens(step)}, {"seconds", seconds()}};
-    if (std::isfinite(best_loss_)) state["best_validation_loss"] = best_loss_;
-    if (validation_due_) state["validation_due"] = true;
-    files.write(kTrainStateFile, state.dump(1) + "\n");
-    if (!hooks_.settings.empty()) files.write(kSettingsFile, hooks_.settings);
+  const auto on_host = [](const Tensor& flat) { return flat.to(at::kCPU, false, true); };
+  const std::vector<TensorToWrite> model = weights.named(on_host(weights.flat()));
+  const std::vector<TensorToWrite> optimizer =
+      due.checkpoint ? optimizer_.named(on_host) : std::vector<TensorToWrite>{};
+  nlohmann::ordered_json state{{"step", step}, {"tokens", tokens(step)}, {"seconds", seconds()}};
+  if (std::isfinite(best_loss_)) state["best_validation_loss"] = best_loss_;
+  if (validation_due_) state["validation_due"] = true;
+  const nlohmann::ordered_json best_state{{"step", step}, {"validation_loss", best_loss_}};
+  const auto write_model = [this, model](CheckpointFiles& files) {
+    files.write(kModelFile, [&](FileWriter& out) { write_safetensors(out, model); });
+    files.write(kModelConfigFile, hugging_face_config(model_.config(), hooks_.ids));
+  };
+  saving_ = std::async(std::launch::async, [=, this] {
+    if (due.best) {
+      make_directories(folder_.best());
+      write_checkpoint(folder_.best(), step, [&](CheckpointFiles& files) {
+        write_model(files);
+        files.write(kTrainStateFile, best_state.dump(1) + "\n");
+      });
+      retain_checkpoints(folder_.best(), 1);
+    }
+    if (!due.checkpoint) return;
+    const std::filesystem::path root = folder_.checkpoints();
+    make_directories(root);
+    write_checkpoint(root, step, [&](CheckpointFiles& files) {
+      write_model(files);
+      files.write(kOptimizerFile, [&](FileWriter& out) { write_safetensors(out, optimizer); });
+      files.write(kTrainStateFile, state.dump(1) + "\n");
+      if (!hooks_.settings.empty()) files.write(kSettingsFile, hooks_.settings);
+    });
+    retain_checkpoints(root, config_.checkpoint.dump.keep);
   });
-  retain_checkpoints(root, config_.checkpoint.dump.keep);
-  saved_ = step;
+  if (due.checkpoint) saved_ = step;
 }
 
-void Trainer::save_best(int64_t step) {
-  const std::filesystem::path root = folder_.best();
-  make_directories(root);
-  write_checkpoint(root, step, [&](CheckpointFiles& files) {
-    write_model(files);
-    files.write(kTrainStateFile,
-                nlohmann::ordered_json{{"step", step}, {"validation_loss", best_loss_}}.dump(1) + "\n");
-  });
-  retain_checkpoints(root, 1);
+// What went wrong there is thrown here.
+void Trainer::wait_for_save() {
+  if (saving_.valid()) saving_.get();
 }
 
-void Trainer::validate(int64_t step, TrainLog& log) {
+// Whether the weights are the best so far.
+bool Trainer::validate(int64_t step, TrainLog& log) {
   validation_due_ = true;
   double loss = 0;
   try {
     loss = hooks_.validate();
   } catch (const Error&) {
     if (stop_signal() == 0) throw;
-    return;  // the loop deals with the signal, and a resumed run validates first
+    return false;  // the loop deals with the signal, and a resumed run validates first
   }
   validation_due_ = false;
   log.validation(step, loss);
-  if (!(loss < best_loss_)) return;
+  if (!(loss < best_loss_)) return false;
   best_loss_ = loss;
-  save_best(step);
+  return true;
 }
 
 void Trainer::load_batch(int64_t index) {
   const Clock::time_point from = Clock::now();
-  const Batch batch = data_.at(index);
+  const Batch batch = ahead_ ? ahead_->next() : data_.at(index);
   data_seconds_ += std::chrono::duration<double>(Clock::now() - from).count();
   if (const auto known = lanes_.find(batch.tokens.numel()); known != lanes_.end()) {
     lane_ = &known->second;
@@ -283,7 +304,8 @@ void Trainer::report(int64_t step, TrainLog& log) {
 
 TrainReport Trainer::stop_at_nonfinite() {
   const int64_t good = int64_t(optimizer_.steps().item<float>());
-  if (good != saved_) save(good);
+  if (good != saved_) save(good, {.checkpoint = true});
+  wait_for_save();
   fmt::print(stderr,
              "the loss or its gradient is not finite at step {} (batch {} of the stream); the weights of "
              "step {} are kept in {}\n",
@@ -292,6 +314,7 @@ TrainReport Trainer::stop_at_nonfinite() {
 }
 
 void Trainer::stop_on_signal(int64_t step, TrainLog& log) {
+  wait_for_save();
   log.say(fmt::format("stopped at step {} on a signal", step));
   throw Error(fmt::format("stopped at step {} and saved; the same command goes on from there", step),
               ExitCode(exit_code_of(stop_signal())));
@@ -302,7 +325,7 @@ TrainReport Trainer::run() {
   TrainLog log(folder_, config_.steps, first_step_, validation_due_);
   start_ = last_log_ = Clock::now();
   last_logged_ = first_step_, last_tokens_ = tokens_;
-  if (validation_due_ && hooks_.validate) validate(first_step_, log);
+  if (validation_due_ && hooks_.validate && validate(first_step_, log)) save(first_step_, {.best = true});
   if (validation_due_ && stop_signal()) stop_on_signal(first_step_, log);
   for (int64_t done = first_step_; done < config_.steps;) {
     const bool taken = step(done);
@@ -314,15 +337,19 @@ TrainReport Trainer::run() {
     const bool check = taken && hooks_.validate && config_.validation.every > 0 &&
                        (done % config_.validation.every == 0 || last);
     if (!(write_log || dump || stop || check)) continue;
+    if (saving_.valid() && saving_.wait_for(std::chrono::seconds(0)) == std::future_status::ready)
+      wait_for_save();  // a full disk is told of now, not at the next save
     if (optimizer_.stopped().item<float>() != 0) return stop_at_nonfinite();
     if (write_log) report(done, log);
-    if (check) validate(done, log);
-    if ((dump || last || stop || stop_signal()) && done != saved_) {
+    const bool best = check && validate(done, log);
+    const Due due{(dump || last || stop || stop_signal()) && done != saved_, best};
+    if (due.checkpoint || due.best) {
       log.sync();  // no checkpoint outlives the lines that led to it
-      save(done);
+      save(done, due);
     }
     if (stop_signal() && (!last || validation_due_)) stop_on_signal(done, log);
   }
+  wait_for_save();
   return {false, config_.steps, tokens_, seconds()};
 }
 

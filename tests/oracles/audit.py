@@ -40,10 +40,10 @@ def files_of(comparison):
 
 
 def read_scores(text):
-    """(values, clusters) by metric and place."""
+    """(values, clusters) by metric, axis and place."""
     lines = {}
     for line in map(json.loads, text.splitlines()):
-        lines.setdefault((line["metric"], line["x"]), []).append(line)
+        lines.setdefault((line["metric"], line.get("axis", "length"), line["x"]), []).append(line)
     found = {}
     for key, of_key in lines.items():
         of_key.sort(key=lambda line: line["example"])
@@ -108,7 +108,7 @@ class Audit:
             )
 
     def run(self):
-        for dataset in self.results["datasets"]:
+        for dataset in self.results["datasets"] + self.results["evaluations"]:
             for place in dataset["lengths"]:
                 where = f"{dataset['name']} at {place['x']}"
                 self.check_cells(where, dataset, place)
@@ -126,8 +126,9 @@ class Audit:
         return self
 
     def values(self, dataset, encoding, seed, metric, x):
-        run = self.scores.get((dataset, self.typed.get((dataset, encoding)), seed))
-        return run and run[metric, x]
+        name = dataset["name"]
+        run = self.scores.get((name, self.typed.get((name, encoding), encoding), seed))
+        return run and run[metric, dataset["axis"], x]
 
     def table(self, dataset, place, encodings):
         """Values by cluster of every run, on the scale that datasets share."""
@@ -136,7 +137,7 @@ class Audit:
         for encoding in encodings:
             table.append([])
             for seed in self.results["seeds"]:
-                run = self.values(dataset["name"], encoding, seed, dataset["metric"], place["x"])
+                run = self.values(dataset, encoding, seed, dataset["metric"], place["x"])
                 by_cluster = run and rule.by_cluster(*run)
                 if run and dataset["higher_better"]:
                     by_cluster = (by_cluster - floor) / (1 - floor)
@@ -145,7 +146,7 @@ class Audit:
 
     def witnesses(self, dataset, place):
         runs = (
-            self.values(dataset["name"], cell["encoding"], seed, dataset["metric"], place["x"])
+            self.values(dataset, cell["encoding"], seed, dataset["metric"], place["x"])
             for cell in place["cells"]
             for seed in self.results["seeds"]
         )
@@ -171,12 +172,11 @@ class Audit:
         for metric, cells in metrics:
             for cell in cells:
                 runs = [
-                    self.values(dataset["name"], cell["encoding"], s, metric, place["x"])[0]
-                    for s in cell["seeds"]
+                    self.values(dataset, cell["encoding"], s, metric, place["x"])[0] for s in cell["seeds"]
                 ]
                 what, means = f"{where}, {metric} of {cell['encoding']}", [run.mean() for run in runs]
                 self.same(f"{what}: by seed", cell["by_seed"], means)
-                self.same(f"{what}: mean", cell["mean"], np.mean(means))
+                self.same(f"{what}: mean", cell["mean"], np.mean(means) if means else None)
                 if len(means) > 1:
                     self.same(f"{what}: SD", cell["seed_sd"], np.std(means, ddof=1))
                 for name, method in (("wilson", "wilson"), ("wald", "normal")):
@@ -254,12 +254,10 @@ class Audit:
     def check_paper_test(self, where, dataset, place):
         """Paired t over examples averaged over the seeds that all have, Holm over the baselines."""
         told = place.get("paper_test") or []
-        cells = {cell["encoding"]: cell for cell in place["cells"]}
+        cells = {cell["encoding"]: cell for cell in place["cells"] if cell["seeds"]}
         seeds = set.intersection(*(set(cell["seeds"]) for cell in cells.values()))
         mean = {
-            e: np.mean(
-                [self.values(dataset["name"], e, s, dataset["metric"], place["x"])[0] for s in seeds], 0
-            )
+            e: np.mean([self.values(dataset, e, s, dataset["metric"], place["x"])[0] for s in seeds], 0)
             for e in cells
         }
         tests = []

@@ -34,6 +34,39 @@ def test_what_the_pages_of_results_quote_is_what_their_results_say():
         assert quote.quoted(page) == page.read_text(), f"{page}: docs/results/render writes it again"
 
 
+def test_a_claim_may_be_about_an_evaluation_at_any_place(tmp_path, monkeypatch):
+    def cell(encoding, by_seed, half):
+        return {"encoding": encoding, "by_seed": by_seed, "half_width": half}
+
+    pair = {"first": "rope:base=500000", "second": "darope", "difference": -0.05, "interval": [-0.07, -0.03]}
+    told = {"overall": [{"x": 1, "pairs": [], "margin": 0.002, "not_learned": ["text"]}], "datasets": []}
+    told["evaluations"] = [
+        {
+            "name": "books: positions",
+            "margin": 0.01,
+            "metrics": [{"unit": "nats per token"}],
+            "lengths": [
+                {"x": 1, "cells": [], "pairs": []},
+                {"x": 2, "cells": [cell("darope", [3.0], 0.1)], "pairs": [pair]},
+            ],
+            "beside": [
+                {"metric": "perplexity", "places": [{"x": 2, "cells": [cell("darope", [19, 21], 0)]}]}
+            ],
+        }
+    ]
+    (tmp_path / "results" / "language").mkdir(parents=True)
+    (tmp_path / "results" / "language" / "results.json").write_text(json.dumps(told))
+    monkeypatch.setattr(claims, "DOCS", tmp_path)
+    claim = {"page": "language", "dataset": "books: positions", "at": 2}
+    verdict, words = claims.judge(claim | {"better": [["darope", "rope"]]})
+    assert (verdict, words) == ("holds", ["darope, rope: +0.0500 (+0.0300 to +0.0700)"])
+    assert claims.judge(claim | {"better": [["rope", "darope"]]})[0] == "does not"
+    assert claims.judge(claim | {"level": {"darope": 3.2}})[0] == "does not"  # 2.9 to 3.1 over examples
+    assert claims.judge(claim | {"level": {"darope": 3.05}})[0] == "undecided"
+    (levels,) = claims.judge(claim | {"metric": "perplexity", "level": {"darope": 20}})[1]
+    assert levels == "darope: 20.0000 (7.2938 to 32.7062)"  # t of one degree of freedom is 12.7062
+
+
 def test_every_file_a_claim_names_is_there():
     text = (ROOT / "docs" / "claims.yaml").read_text()
     named = set(re.findall(r"(?:configs|tests)/[\w./-]+\.(?:yaml|py|cpp)", text))

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 
+import audit
 import numpy as np
 import pytest
 import torch
@@ -315,6 +316,27 @@ def test_reports_and_bundles_take_evaluations_along(place, retrieval):
     darope("report", "packed.tar.zst", "--out", "again", cwd=place)
     again = (place / "again" / "report.html").read_text()
     assert text[text.index("<section id='evaluations'>") :].split("</section>")[0] in again
+
+
+def test_evaluations_are_judged_and_exported_as_datasets_are(place, retrieval):
+    darope("report", "mine", "--bundle", "judged.tar.zst", cwd=place)
+    audited = audit.Audit([place / "judged.tar.zst"]).run()
+    assert audited.disagreements == [] and audited.compared > 60
+    (recall,) = [each for each in audited.results["evaluations"] if each["name"] == "books: recall"]
+    (grid,) = recall["lengths"]
+    by_place = {p["x"]: p["cells"] for b in recall["beside"] if b["metric"] == "right" for p in b["places"]}
+    assert (recall["axis"], grid["x"], sorted(by_place)) == ("difficulties", 3, [8, 16, 32])
+    assert grid["best_constant"] == pytest.approx((1 / 8 + 1 / 16 + 1 / 32) / 3)
+    for i, cell in enumerate(grid["cells"]):
+        assert cell["mean"] == pytest.approx(np.mean([by_place[x][i]["mean"] for x in by_place]))
+    (pair,) = grid["pairs"]
+    assert {pair["first"], pair["second"]} == {"rope", "darope"} and pair["about"] == "models"
+
+    darope("report", "judged.tar.zst", "--out", "alone", "--csv", "all.csv", "--tables", "tables",
+           "--figures", "figures", cwd=place)  # fmt: skip
+    for exported in ("all.csv", "tables/scores.csv"):
+        assert "books: recall," in (place / exported).read_text()
+    assert len(list((place / "figures").glob("books__recall*.svg"))) == 1
 
 
 def test_models_that_read_other_documents_are_not_compared(place, retrieval):

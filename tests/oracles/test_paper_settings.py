@@ -96,3 +96,13 @@ def test_a_config_has_what_the_paper_prints(name):
     assert len(asked) > 11
     # The paper rounds tokens of a step to thousands.
     assert {key: ours[key] for key in asked} == pytest.approx(asked, rel=1e-3)
+
+
+def test_perplexities_that_reports_show_are_the_papers():
+    told = json.loads((ROOT / "src/report/assets/paper.json").read_text())["perplexities"]["models"]
+    printed = {
+        (row["setting"].split()[0], row["method"].lower()): float(row["value"])
+        for row in NUMBERS
+        if row["source"] == "tab:noreg"
+    }
+    assert {(m["model"], name): number for m in told for name, number in m["numbers"].items()} == printed

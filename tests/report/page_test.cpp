@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "planted.h"
 #include "report/exports.h"
 #include "report/report.h"
@@ -189,6 +191,30 @@ TEST(Report, PicturesAndTablesAreFilesToo) {
   expect_contains(read_file(c.path() / "tables" / "pairs.tex"),
                   "copy\\_100\\% & 1x & darope & nope & better & +");
   expect_contains(read_file(c.path() / "tables" / "scores.csv"), "copy_100%,1x,hope,4,84.0,0.0");
+}
+
+TEST(Report, LanguageModelsOfThePapersSizesStandBesideItsPerplexities) {
+  const Comparison c;
+  const auto add = [&](const char* dataset, const char* encoding, int64_t parameters, double loss) {
+    c.add(dataset, encoding, 0, "nll", {1}, [=](auto&&...) { return loss; },
+          {{"family", "text"}, {"parameters", parameters}});
+  };
+  add("wiki", "hope", 162'147'072, std::log(20));
+  add("wiki", "darope", 162'257'808, std::log(19.5));
+  add("small", "hope", 32'551'168, std::log(40));
+  add("small", "darope", 32'600'000, std::log(41));
+  write_report(c.path(), {c.path()});
+  const std::string page = read_file(c.path() / "report.html");
+  expect_contains(page, "<td>124M</td><td>hope</td>");
+  const std::string of_hope = page.substr(page.find("<td>124M</td><td>hope</td>"), 200);
+  expect_contains(of_hope, ">20.00<");
+  expect_contains(of_hope, ">18.94<");
+  const std::string of_darope = page.substr(page.find("<td>124M</td><td>darope</td>"), 200);
+  expect_contains(of_darope, ">19.50<");
+  expect_contains(of_darope, ">18.95<");
+  const std::string of_small = page.substr(page.find("<td>–</td><td>darope</td>"), 200);
+  expect_contains(of_small, ">41.00<");
+  expect_contains(of_small, "<td>–</td></tr>");
 }
 
 TEST(Report, RefusalLeavesTheOldReport) {

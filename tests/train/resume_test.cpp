@@ -50,6 +50,40 @@ TEST(Resume, ResumesWithAccumulationDropoutAndLingua) {
   expect_same(train_whole(model, config), train_in_two(model, config, 3));
 }
 
+// Training goes on while a checkpoint is written.
+TEST(Resume, ACheckpointHoldsTheWeightsOfItsStep) {
+  TrainConfig config = twenty_steps();
+  config.checkpoint.dump.every = 1, config.checkpoint.dump.keep = 20;
+  const Scratch folder;
+  Decoder model(small("darope"), at::kCPU), saved(small("darope"), at::kCPU);
+  std::vector<Tensor> after{model.weights().flat().detach().clone()};
+  train(model, *reversing().train, config, folder.path(),
+        {.on_step = [&](int64_t) { after.push_back(model.weights().flat().detach().clone()); }});
+  const std::vector<Checkpoint> all = list_checkpoints(folder / "checkpoints");
+  ASSERT_EQ(all.size(), 20U);
+  for (const Checkpoint& each : all) {
+    saved.weights().read(SafetensorsFile(each.folder / kModelFile), saved.weights().flat());
+    EXPECT_TRUE(saved.weights().flat().equal(after.at(size_t(each.step)))) << each.step;
+  }
+}
+
+TEST(Resume, ASaveThatFailsEndsTheTraining) {
+  TrainConfig config = twenty_steps();
+  config.checkpoint.dump.every = 5;
+  const Scratch folder;
+  Decoder model(small("rope"), at::kCPU);
+  int64_t reached = 0;
+  const auto life = [&] {
+    train(model, *reversing().train, config, folder.path(), {.on_step = [&](int64_t done) {
+            reached = done;
+            if (done == 4) write_file(folder / "checkpoints", "in the way");
+          }});
+  };
+  expect_contains(error_of(life), "checkpoints");
+  EXPECT_GE(reached, 5);
+  EXPECT_LE(reached, 10);
+}
+
 TEST(Resume, ResumesWhileBatchesWiden) {
   const Dataset data = growing(40);
   TrainConfig config = twenty_steps();

@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "base/signals.h"
 #include "outcome.h"
+#include "train/ahead.h"
 
 namespace darope {
 namespace {
@@ -62,6 +63,38 @@ TEST(Trainer, KeepsTheWeightsBeforeALossThatIsNotFinite) {
   watch_signals();
   EXPECT_TRUE(outcome_of(poisoned.path()).model == outcome_of(stopped.path()).model);
   EXPECT_TRUE(outcome_of(poisoned.path()).optimizer == outcome_of(stopped.path()).optimizer);
+}
+
+class Refusing final : public TrainStream {
+ public:
+  Refusing(const TrainStream& inner, int64_t bad) : inner_(inner), bad_(bad) {}
+  Batch at(int64_t index) const override {
+    if (index == bad_) throw Error("batch 7 cannot be read");
+    return inner_.at(index);
+  }
+  int64_t tokens(int64_t index) const override { return inner_.tokens(index); }
+
+ private:
+  const TrainStream& inner_;
+  int64_t bad_;
+};
+
+TEST(Ahead, GivesTheBatchesOfTheStreamUpToOneThatFails) {
+  const Dataset data = growing(20);
+  const Refusing stream(*data.train, 7);
+  Ahead ahead(stream, 2, 20);
+  for (int64_t i = 2; i < 7; ++i) {
+    const Batch got = ahead.next(), expected = data.train->at(i);
+    for (Tensor Batch::* part : {&Batch::tokens, &Batch::rows, &Batch::targets, &Batch::weight})
+      EXPECT_TRUE((got.*part).equal(expected.*part)) << i;
+  }
+  expect_contains(error_of([&] { ahead.next(); }), "batch 7 cannot be read");
+}
+
+TEST(Ahead, EndsThoughNobodyAsksForMore) {
+  const Dataset data = reversing();
+  Ahead unasked(*data.train, 0, 1 << 30), asked(*data.train, 0, 1 << 30);
+  for (int i = 0; i < 20; ++i) asked.next();
 }
 
 // Random tokens in batches of `size` examples out of one endless list. Example i scores its first 1 + 7 i %

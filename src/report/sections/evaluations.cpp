@@ -252,15 +252,10 @@ std::string dataset_part(const Asked& asked, const Dataset& dataset) {
 }  // namespace
 
 std::string evaluations_section(const Summary& summary, const Gathered& all) {
-  if (!all.evaluations) return "";
-  const std::vector<std::string>& names = all.evaluations->encodings;
-  Options options = summary.options;
-  const bool asked_too = std::find(names.begin(), names.end(), summary.reference) != names.end();
-  options.reference = asked_too ? summary.reference : "";
-  const Summary found = summarise(*all.evaluations, options);
-  const Asked asked{summary, found, *all.evaluations};
+  if (!summary.evaluations) return "";
+  const Asked asked{summary, *summary.evaluations, *all.evaluations};
   std::string html;
-  for (const Dataset& dataset : found.datasets)
+  for (const Dataset& dataset : summary.evaluations->datasets)
     if (!dataset.lengths.empty()) html += dataset_part(asked, dataset);
   return html;
 }

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
+#include <cmath>
 
 #include "report/sections/sections.h"
 
@@ -50,6 +50,53 @@ std::string numbers_table(const Summary& summary) {
          table(head, rows);
 }
 
+// The paper's model of this size, whatever an encoding adds to it; null where it has none.
+const Json* model_of_size(const Json& perplexities, int64_t parameters) {
+  constexpr double kOfAnEncoding = 0.003;  // at most, says the paper
+  for (const Json& model : perplexities.at("models")) {
+    const double size = model.at("parameters").get<double>();
+    if (double(parameters) >= size && double(parameters) <= size * (1 + kOfAnEncoding)) return &model;
+  }
+  return nullptr;
+}
+
+std::string perplexity_row(const Json& perplexities, const Run& run, const Dataset& dataset, size_t e) {
+  const Cell& cell = dataset.lengths.front().cells[e];
+  if (!cell.mean) return "";
+  const Json* model = model_of_size(perplexities, run.parameters);
+  const std::string name = without_options(cell.encoding);
+  std::optional<double> theirs;
+  if (model && model->at("numbers").contains(name)) theirs = model->at("numbers").at(name).get<double>();
+  const double ours = std::exp(*cell.mean);
+  return fmt::format("<tr {}><th scope='row'>{}</th><td>{}</td><td>{}</td>{}{}</tr>", of_encoding(e),
+                     escape(dataset.name), model ? escape(model->at("model").get<std::string>()) : "–",
+                     escape(cell.encoding), number_cell(fmt::format("{:.2f}", ours), ours),
+                     theirs ? number_cell(fmt::format("{:.2f}", *theirs), *theirs) : "<td>–</td>");
+}
+
+// In domain, of language models of any size: those of the paper's sizes stand beside its numbers.
+std::string perplexity_table(const Summary& summary, const Gathered& all) {
+  const Json& perplexities = paper().at("perplexities");
+  std::string rows, head;
+  for (const Dataset& dataset : summary.datasets)
+    for (size_t e = 0; dataset.family == perplexities.at("family") && e < summary.encodings.size(); ++e) {
+      const auto run = std::ranges::find_if(all.runs, [&](const Run& each) {
+        return each.dataset == dataset.name && each.encoding == summary.encodings[e] && !each.diverged;
+      });
+      if (run != all.runs.end() && !dataset.lengths.empty())
+        rows += perplexity_row(perplexities, *run, dataset, e);
+    }
+  if (rows.empty()) return "";
+  for (const char* title : {"dataset", "size", "encoding", "perplexity here", "paper"})
+    head += heading_cell(title);
+  return fmt::format(
+             "<p class='fine'>Perplexity: exp of the mean loss of a token over test windows and seeds. The "
+             "paper's are of {}: other text and more of it, so that only the order of encodings can be "
+             "compared. A model has a size of the paper's by its number of parameters.</p>",
+             escape(perplexities.at("source").get<std::string>())) +
+         table(head, rows);
+}
+
 // "darope 92.1, hope 91.8, ...": who does best here.
 std::string order_here(const Aggregate& aggregate) {
   std::vector<const Aggregate::Row*> rows;
@@ -84,13 +131,13 @@ std::string accounts_table(const Summary& summary) {
 
 }  // namespace
 
-std::string paper_section(const Summary& summary, const Gathered&) {
+std::string paper_section(const Summary& summary, const Gathered& all) {
   const auto whole = std::find_if(summary.aggregates.begin(), summary.aggregates.end(),
                                   [](const Aggregate& a) { return a.over == "all"; });
   // The paper's suite is told by its size: whoever runs a few tasks does not repeat it.
   const bool suite =
       whole != summary.aggregates.end() && whole->datasets.size() >= paper().at("suite").get<size_t>();
-  return numbers_table(summary) + (suite ? accounts_table(summary) : "");
+  return numbers_table(summary) + perplexity_table(summary, all) + (suite ? accounts_table(summary) : "");
 }
 
 }  // namespace darope::report
