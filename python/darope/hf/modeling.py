@@ -18,6 +18,7 @@ from transformers.models.llama.modeling_llama import LlamaRMSNorm, eager_attenti
 from transformers.utils.generic import can_return_tuple, merge_with_config_defaults
 from transformers.utils.output_capturing import capture_outputs
 
+from .. import folders
 from ..encoding import Encoding, check_mask, create, encodings
 from .checkpoints import newest_checkpoint
 from .configuration import DaropeConfig
@@ -312,7 +313,7 @@ class DaropeForCausalLM(DaropePreTrainedModel, GenerationMixin):
 
 
 def refuse_other_folders(folder: str | PathLike) -> None:
-    if Path(folder).is_dir() and not (Path(folder) / "config.json").exists():
+    if Path(folder).is_dir() and not (Path(folder) / folders.MODEL_CONFIG).exists():
         raise ValueError(
             f"{folder} is no checkpoint: it has no config.json; give a run's folder, or a model's"
         )
