@@ -1,15 +1,8 @@
-"""What files of runs, comparisons, checkpoints and datasets are called, and which versions of them are read.
-src/runs owns the names and what is in the files (docs/run-folder.md); this is the one place in Python that
-knows them.
+"""What files of runs, comparisons, checkpoints and datasets are called. src/runs owns the names and what is
+in the files (docs/run-folder.md); this is the one place in Python that knows them.
 """
 
 from __future__ import annotations
-
-import json
-from os import PathLike
-from pathlib import Path
-
-VERSIONS = range(1, 4)  # of a run's files
 
 TEMPORARY = ".part-"  # how the names of what is not whole yet begin
 
@@ -36,31 +29,3 @@ RESULTS = "results.json"
 # of a prepared dataset
 DATA_MANIFEST = "manifest.json"
 RANKS = "tokenizer.tiktoken"
-
-
-def parse_json(text: str, where: str) -> dict:
-    try:
-        found = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"{where} is not JSON: {error}") from None
-    if not isinstance(found, dict):
-        raise ValueError(f"{where} is not a JSON object")
-    return found
-
-
-def read_json(file: Path) -> dict:
-    return parse_json(file.read_text(), str(file))
-
-
-def require_version(run: str | PathLike) -> None:
-    """ValueError where a run's files are of a version that is not known here."""
-    for file in (Path(run) / MANIFEST, Path(run) / FACTS):
-        if not file.exists():
-            continue
-        # Early manifests had none.
-        schema = read_json(file).get("schema", VERSIONS[0] if file.name == MANIFEST else None)
-        if not isinstance(schema, int) or schema not in VERSIONS:
-            raise ValueError(
-                f"{file}: schema {schema} is none of {VERSIONS[0]} to {VERSIONS[-1]}, which this version of "
-                "darope reads: take the version that wrote it"
-            )

@@ -9,6 +9,7 @@ from os import PathLike
 from pathlib import Path
 
 from . import folders
+from .run_files import parse_json, read_json, require_version
 
 __all__ = ["Comparison", "Run", "load"]
 
@@ -18,7 +19,7 @@ def _lines(file: Path) -> list[dict]:
     if not file.exists():
         return []
     *lines, _ = file.read_text().split("\n")
-    return [folders.parse_json(line, f"{file} line {i}") for i, line in enumerate(lines, 1) if line]
+    return [parse_json(line, f"{file} line {i}") for i, line in enumerate(lines, 1) if line]
 
 
 def _table(rows: list[dict]):
@@ -34,10 +35,10 @@ class Run:
 
     def __init__(self, folder: str | PathLike):
         self.folder = Path(folder)
-        folders.require_version(self.folder)
+        require_version(self.folder)
         facts = self.folder / folders.FACTS
         self.finished = facts.exists()
-        self.facts: dict = folders.read_json(facts) if self.finished else {}
+        self.facts: dict = read_json(facts) if self.finished else {}
 
     def scores(self):
         """One row per score, as results.jsonl has them, beside dataset, encoding and seed."""
@@ -59,7 +60,7 @@ class Comparison:
         self.folder = Path(folder)
         self.runs = [Run(each) for each in sorted((self.folder / folders.RUNS).iterdir()) if _is_run(each)]
         results = self.folder / folders.RESULTS
-        self.results: dict = folders.read_json(results) if results.exists() else {}
+        self.results: dict = read_json(results) if results.exists() else {}
 
     def scores(self):
         """The scores of all finished runs, one under the other."""

@@ -8,6 +8,7 @@ import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from .. import base_name, folders
+from ..run_files import read_json
 from .configuration import DaropeConfig
 from .folders import newest_checkpoint, read_settings
 from .modeling import DaropeForCausalLM
@@ -129,7 +130,7 @@ def _card(run: Path, model) -> str:
     for name in (folders.FACTS, folders.MANIFEST):
         file = Path(run) / name
         if file.exists():
-            facts |= folders.read_json(file)
+            facts |= read_json(file)
     rows = [
         ("encoding", getattr(model.config, "encoding", None) or model.config.rope_parameters),
         ("parameters", model.num_parameters()),

@@ -8,6 +8,7 @@ from pathlib import Path
 import yaml
 
 from .. import folders
+from ..run_files import require_version
 
 __all__ = ["data_settings", "newest_checkpoint", "read_settings"]
 
@@ -17,7 +18,7 @@ def newest_checkpoint(folder: str | PathLike) -> str | PathLike:
     root = Path(folder) / folders.CHECKPOINTS
     if not root.is_dir():
         return folder
-    folders.require_version(root.parent)
+    require_version(root.parent)
     steps = [
         each for each in sorted(root.iterdir()) if each.name.isdigit() and (each / folders.COMPLETE).exists()
     ]
