@@ -1,16 +1,8 @@
-"""What files of runs, comparisons, checkpoints and datasets are called, and which versions of them are read.
-src/runs owns the names and what is in the files (docs/run-folder.md); this is the one place in Python that
-knows them.
+"""What files of runs, comparisons, checkpoints and datasets are called. src/runs owns the names and what is
+in the files (docs/run-folder.md); this is the one place in Python that knows them.
 """
 
 from __future__ import annotations
-
-from os import PathLike
-from pathlib import Path
-
-from .files import read_json
-
-VERSIONS = range(1, 4)  # of a run's files
 
 TEMPORARY = ".part-"  # how the names of what is not whole yet begin
 
@@ -38,17 +30,3 @@ RESULTS = "results.json"
 # of a prepared dataset
 DATA_MANIFEST = "manifest.json"
 RANKS = "tokenizer.tiktoken"
-
-
-def require_version(run: str | PathLike) -> None:
-    """ValueError where a run's files are of a version that is not known here."""
-    for file in (Path(run) / MANIFEST, Path(run) / FACTS):
-        if not file.exists():
-            continue
-        # Early manifests had none.
-        schema = read_json(file).get("schema", VERSIONS[0] if file.name == MANIFEST else None)
-        if not isinstance(schema, int) or schema not in VERSIONS:
-            raise ValueError(
-                f"{file}: schema {schema} is none of {VERSIONS[0]} to {VERSIONS[-1]}, which this version of "
-                "darope reads: take the version that wrote it"
-            )

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from . import folders
 from .files import LARGE, parse_json, read_json, read_text
+from .run_files import require_version
 
 __all__ = ["Comparison", "Run", "load"]
 
@@ -35,7 +36,7 @@ class Run:
 
     def __init__(self, folder: str | PathLike):
         self.folder = Path(folder)
-        folders.require_version(self.folder)
+        require_version(self.folder)
         facts = self.folder / folders.FACTS
         self.finished = facts.exists()
         self.facts: dict = read_json(facts) if self.finished else {}

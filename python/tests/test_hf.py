@@ -1,6 +1,7 @@
 """darope.hf against the C++ decoder on the same weights: logits, generation, padding, files, one step."""
 
 import copy
+import json
 import os
 import subprocess
 import sys
@@ -67,6 +68,24 @@ def test_logits_are_those_of_the_program(checkpoint, encoding, style):
     model = auto(folder)
     assert model.config.encoding.partition(":")[0] == encoding.partition(":")[0] or encoding == MIXED
     assert expected.std() > 0.3 and (expected - model(TOKENS).logits).abs().max() < 1e-5
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("style, part", [("lingua", "gelu"), ("nanogpt", "swiglu")])
+def test_a_style_with_the_other_feed_forward_part(checkpoint, style, part):
+    folder, expected = checkpoint("rope", f"{style}/{part}")
+    model = auto(folder)
+    assert (model.config.block_style, model.config.feed_forward) == (style, part)
+    assert (expected - model(TOKENS).logits).abs().max() < 1e-5
+
+
+def test_a_feed_forward_part_of_elsewhere_is_refused(checkpoint, tmp_path):
+    config = json.loads((checkpoint("rope")[0] / "config.json").read_text())
+    (tmp_path / "config.json").write_text(json.dumps({**config, "feed_forward": "two-experts"}))
+    with pytest.raises(ValueError, match="feed_forward is 'two-experts', which darope.hf does not have"):
+        auto(tmp_path)
+    del config["feed_forward"]  # as the trainer wrote it before there was a choice
+    assert DaropeConfig.from_dict(config).feed_forward == "swiglu"
 
 
 @torch.no_grad()

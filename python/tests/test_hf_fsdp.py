@@ -7,26 +7,15 @@ import torch
 import torch.distributed as dist
 
 pytest.importorskip("transformers", reason="needs transformers")
-from darope.hf import DaropeConfig, DaropeForCausalLM  # noqa: E402
+from hf_small import small  # noqa: E402
 
 RANKS, STEPS = 2, 2
 ENCODINGS = {"darope": {"w", "alpha"}, "pope": {"delta"}, "cope": {"embedding"}}
 
 
 def model_and_rows(encoding):
-    torch.manual_seed(0)
-    config = DaropeConfig(
-        vocab_size=13,
-        hidden_size=32,
-        intermediate_size=48,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        max_position_embeddings=16,
-        position_encoding={"type": encoding},
-        initializer_range=0.3,
-    )
     rows = torch.randint(13, (4, 20), generator=torch.Generator().manual_seed(1))  # beyond training's length
-    return DaropeForCausalLM(config), rows
+    return small(encoding), rows
 
 
 def train(model, rows, whole):

@@ -182,7 +182,7 @@ def test_export_as_a_llama(run, encoding, tmp_path):
 REFUSED = {
     "darope": ("lingua", [], "cannot express darope"),
     "rope;nope": ("lingua", [], "one encoding in all layers"),
-    "rope": ("nanogpt", [], "style nanogpt is no Llama"),
+    "rope": ("nanogpt", [], "with gelu is no Llama"),
     "hope": ("lingua", ["--encoding", "yarn:ramp=paper"], "cannot express yarn:ramp=paper"),
 }
 

@@ -7,23 +7,9 @@ import torch
 from safetensors.torch import load_file
 
 transformers = pytest.importorskip("transformers", reason="needs transformers")
-from darope.hf import DaropeConfig, DaropeForCausalLM, ProjectParameters  # noqa: E402
+from darope.hf import ProjectParameters  # noqa: E402
+from hf_small import small  # noqa: E402
 from test_hf import ROWS, TOKENS, auto, checkpoint, groups  # noqa: E402, F401
-
-
-def small(encoding):
-    torch.manual_seed(0)
-    config = DaropeConfig(
-        vocab_size=13,
-        hidden_size=32,
-        intermediate_size=48,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        max_position_embeddings=16,
-        position_encoding={"type": encoding},
-        initializer_range=0.3,
-    )
-    return DaropeForCausalLM(config)
 
 
 def trainer(model, folder, optimizers=(None, None), **settings):

@@ -12,8 +12,8 @@ import pytest
 pytest.importorskip("lm_eval", reason="needs lm-eval")
 from darope.benchmarks.long import crosscodeeval, longbench, measures, repobench  # noqa: E402
 from darope.benchmarks.long.suites import SUITES  # noqa: E402
+from long_prompts import made_question, source  # noqa: E402
 from test_benchmarks import write  # noqa: E402
-from test_long import made_question, source  # noqa: E402
 
 
 def random_texts(count, letters, size=12):

@@ -36,11 +36,6 @@ template <Config T>
 std::string to_yaml(T config, Comments comments = Comments::kNone) {
   return yaml_text(list_fields(config), comments);
 }
-// One line per setting: key, default, type, help.
-template <Config T>
-std::string to_help(T config) {
-  return help_text(list_fields(config));
-}
 // One text per meaning, keys sorted, whatever order the struct or a file has: hash this.
 template <Config T>
 std::string to_canonical_json(T config) {

@@ -3,7 +3,10 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <iterator>
+#include <sstream>
 #include <thread>
+#include <vector>
 
 namespace darope {
 
@@ -35,6 +38,30 @@ static int64_t bytes_in(const char* file, const std::string& name) {
 int64_t peak_memory_bytes() {  // getrusage would count what the process was before exec
   return bytes_in("/proc/self/status", "VmHWM:");
 }
+// The fields of /proc/ID/stat behind the program's name, which may hold anything: [3] and on, as proc(5)
+// counts.
+static std::vector<std::string> fields_of(int64_t process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+  const std::string stat(std::istreambuf_iterator<char>(file), {});
+  std::istringstream rest(stat.substr(stat.rfind(')') + 1));
+  std::vector<std::string> fields(3);
+  for (std::string field; rest >> field;) fields.push_back(field);
+  return fields;
+}
+
+std::optional<int64_t> process_start(int64_t process) {
+  constexpr size_t kStart = 22;
+  const std::vector<std::string> fields = fields_of(process);
+  return fields.size() > kStart ? std::optional(std::stoll(fields[kStart])) : std::nullopt;
+}
+
+std::optional<int64_t> process_ticks(int64_t process) {
+  constexpr size_t kUser = 14, kSystem = 15;
+  const std::vector<std::string> fields = fields_of(process);
+  if (fields.size() <= kSystem) return std::nullopt;
+  return std::stoll(fields[kUser]) + std::stoll(fields[kSystem]);
+}
+
 int64_t free_memory_bytes() { return bytes_in("/proc/meminfo", "MemAvailable:"); }
 
 }  // namespace darope

@@ -75,9 +75,13 @@ const StepShape& find_step_shape(const std::string& name) {
 
 double StepShape::operations() const {
   const double width = double(model.dim), layers = double(model.n_layers);
-  const double up = double(model.hidden()) * (model.lingua() ? 3 : 2);
+  double feed_forward_rows = 0;  // weights of the feed-forward part, over the width
+  for (const Matrix& matrix : feed_forward(model.feed_forward_name()).matrices(model))
+    for (const auto& [part, rows] : matrix.names_and_rows)
+      feed_forward_rows += double(rows) * double(matrix.inputs) / width;
   const double kv = double(model.kv_heads() * model.head_dim());
-  const double weights = layers * width * (2 * width + 2 * kv + up) + double(model.vocab_size) * width;
+  const double weights =
+      layers * width * (2 * width + 2 * kv + feed_forward_rows) + double(model.vocab_size) * width;
   return double(tokens()) * (6 * weights + 6 * layers * double(length) * width);
 }
 

@@ -22,8 +22,6 @@ constexpr int64_t kFewest = 2;              // documents; one has no other to di
 const std::vector<std::string_view> kEndings = {".txt",   ".txt.gz",   ".txt.zst",   ".txt.xz",
                                                 ".jsonl", ".jsonl.gz", ".jsonl.zst", ".jsonl.xz"};
 
-bool is_prepared(const fs::path& folder) { return fs::exists(folder / "manifest.json"); }
-
 // Equal for folders whose ids mean the same text.
 std::string tokenizer_words(const fs::path& folder) {
   if (!is_prepared(folder)) return "bytes";

@@ -69,7 +69,7 @@ std::shared_ptr<const Tokenizer> tokenizer_of(const DataConfig& config) {
   const std::filesystem::path path = config.path;
   const bool ids = holds_ids(path);
   if (!config.task.empty() || (!path.empty() && !ids)) return find_tokenizer("bytes");
-  if (ids || !std::filesystem::exists(std::filesystem::path(config.root_dir) / "manifest.json"))
+  if (ids || !is_prepared(config.root_dir))
     return nullptr;  // a model can be asked where its data no longer lies
   return tokenizer_of(read_manifest(config.root_dir), config.root_dir);
 }

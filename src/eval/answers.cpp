@@ -11,9 +11,8 @@ class Answers {
  public:
   static constexpr Evaluation::Traits traits{.name = "answers",
                                              .summary = "answers of a task, with the right ones before each",
-                                             .needs = "a synthetic task",
+                                             .needs = Need::task,
                                              .ends_a_run = true};
-  static bool fits(const Dataset& data) { return data.measure == Measure::accuracy; }
 
   static std::vector<Metric> metrics(const Dataset& data) {
     Metric tokens{.name = "token_accuracy",

@@ -4,6 +4,6 @@
 namespace darope {
 template <class E>
 Evaluation evaluation_of() {
-  return {E::traits, E::fits, E::metrics, E::score};
+  return {E::traits, E::metrics, E::score};
 }
 }  // namespace darope

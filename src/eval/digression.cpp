@@ -9,9 +9,8 @@ class Digression {
   static constexpr Evaluation::Traits traits{
       .name = "digression",
       .summary = "the value of a topic, behind a digression to another",
-      .needs = "--retrieval",
+      .needs = Need::prompts,
       .of_its_own = true};
-  static bool fits(const Dataset& data) { return data.prompts != nullptr; }
   static std::vector<Metric> metrics(const Dataset& data) {
     return probe_metrics(kDistance, data.prompts->digression, "return from digression");
   }

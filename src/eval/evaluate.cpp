@@ -20,19 +20,29 @@ const Evaluation& find_evaluation(const std::string& name) {
   throw Error(unknown_name("evaluation", name, known));
 }
 
-std::vector<const Evaluation*> evaluations_of(const Dataset& data) {
+static std::vector<const Evaluation*> those_that(
+    const Dataset& data, const Decoder& model, const std::function<bool(const Evaluation::Traits&)>& wanted) {
   std::vector<const Evaluation*> chosen;
   for (const Evaluation& each : evaluations())
-    if (each.traits.ends_a_run && each.fits(data)) chosen.push_back(&each);
+    if (wanted(each.traits) && lacking(each.traits.needs, data, model).empty()) chosen.push_back(&each);
   return chosen;
 }
 
-std::vector<const Evaluation*> evaluations_named(const std::vector<std::string>& names, const Dataset& data) {
+std::vector<const Evaluation*> evaluations_of(const Dataset& data, const Decoder& model) {
+  return those_that(data, model, [](const Evaluation::Traits& each) { return each.ends_a_run; });
+}
+
+std::vector<const Evaluation*> evaluations_reading(Needs opened, const Dataset& data, const Decoder& model) {
+  return those_that(data, model, [&](const Evaluation::Traits& each) { return (each.needs & opened).any(); });
+}
+
+std::vector<const Evaluation*> evaluations_named(const std::vector<std::string>& names, const Dataset& data,
+                                                 const Decoder& model) {
   std::vector<const Evaluation*> chosen;
   for (const std::string& name : names) {
     const Evaluation& found = find_evaluation(name);
-    if (!found.fits(data))
-      throw Error(fmt::format("{} needs {}, and {} is none", name, found.traits.needs, data.name));
+    if (const std::string lack = lacking(found.traits.needs, data, model); !lack.empty())
+      throw Error(fmt::format("{} needs {}", name, lack));
     if (std::find(chosen.begin(), chosen.end(), &found) == chosen.end()) chosen.push_back(&found);
   }
   return chosen;

@@ -1,8 +1,7 @@
 #pragma once
 #include <functional>
 
-#include "data/dataset.h"
-#include "model/decoder.h"
+#include "eval/needs.h"
 #include "runs/scores.h"
 
 namespace darope {
@@ -15,12 +14,11 @@ struct Evaluation {
   struct Traits {
     std::string_view name;     // for the command line
     std::string_view summary;  // in one line
-    std::string_view needs;    // of a run, in words
-    bool ends_a_run = false;   // whether every training ends with it; the others are asked for by name
-    bool of_its_own = false;   // its scores are no test of the run's own data, and stand apart
+    Needs needs = {};
+    bool ends_a_run = false;  // whether every training ends with it; the others are asked for by name
+    bool of_its_own = false;  // its scores are no test of the run's own data, and stand apart
   };
   Traits traits;
-  bool (*fits)(const Dataset& data);                    // whether its needs are met
   std::vector<Metric> (*metrics)(const Dataset& data);  // what its scores are, the most important first
   void (*score)(Decoder& model, const Dataset& data, const Emit& emit);
 };

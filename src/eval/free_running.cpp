@@ -86,9 +86,8 @@ class FreeRunning {
  public:
   static constexpr Evaluation::Traits traits{.name = "free_running",
                                              .summary = "answers of a task, the model reading its own",
-                                             .needs = "a synthetic task with data.free_running examples",
+                                             .needs = Need::task | Need::own_answers,
                                              .ends_a_run = true};
-  static bool fits(const Dataset& data) { return data.measure == Measure::accuracy && data.free_running > 0; }
 
   static std::vector<Metric> metrics(const Dataset&) {
     return {{.name = "free_running",

@@ -11,9 +11,8 @@ class Likelihood {
  public:
   static constexpr Evaluation::Traits traits{.name = "likelihood",
                                              .summary = "how likely the test data are",
-                                             .needs = "a file of tokens or a prepared dataset",
+                                             .needs = Need::likelihood,
                                              .ends_a_run = true};
-  static bool fits(const Dataset& data) { return data.measure == Measure::nll; }
 
   static std::vector<Metric> metrics(const Dataset& data) {
     std::vector<Metric> all{{.name = "nll",

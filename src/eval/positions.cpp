@@ -34,39 +34,39 @@ class Positions {
  public:
   static constexpr Evaluation::Traits traits{.name = "positions",
                                              .summary = "loss by position, far beyond the training length",
-                                             .needs = "--positions",
+                                             .needs = Need::documents,
                                              .of_its_own = true};
-  static bool fits(const Dataset& data) { return data.documents != nullptr; }
 
   static std::vector<Metric> metrics(const Dataset& data) {
     const std::string nats(kNats);
     Axis position = kPosition;
     position.mark = double(data.train_length);
     position.mark_meaning = "training length";
-    return {{.name = "nll",
-             .axis = kBand,
-             .title = "loss",
-             .unit = nats,
-             .meaning = "mean negative log-likelihood of a document's tokens in a band of positions",
-             .higher_better = false},
-            {.name = "nll",
-             .axis = position,
-             .title = "loss by position",
-             .unit = nats,
-             .meaning = "mean negative log-likelihood of a document's tokens in a stretch of positions",
-             .higher_better = false},
-            {.name = "perplexity",
-             .axis = position,
-             .title = "perplexity by position",
-             .unit = "",
-             .meaning = "exp of the mean loss over documents at a position, averaged over 128 positions",
-             .higher_better = false},
-            {.name = "perplexity",
-             .axis = kBand,
-             .title = "perplexity",
-             .unit = "",
-             .meaning = "exp of the mean loss over documents at a position, averaged over a band",
-             .higher_better = false}};
+    return {
+        {.name = "nll",
+         .axis = kBand,
+         .title = "loss",
+         .unit = nats,
+         .meaning = "mean negative log-likelihood of a document's tokens in a band of positions",
+         .higher_better = false},
+        {.name = "nll",
+         .axis = position,
+         .title = "loss by position",
+         .unit = nats,
+         .meaning = "mean negative log-likelihood of a document's tokens in a stretch of positions",
+         .higher_better = false},
+        {.name = "perplexity",
+         .axis = position,
+         .title = "perplexity by position",
+         .unit = "",
+         .meaning = "exp of the mean loss over documents at a position, averaged over up to 128 positions",
+         .higher_better = false},
+        {.name = "perplexity",
+         .axis = kBand,
+         .title = "perplexity",
+         .unit = "",
+         .meaning = "exp of the mean loss over documents at a position, averaged over a band",
+         .higher_better = false}};
   }
 
   static void score(Decoder& model, const Dataset& data, const Emit& emit) {
@@ -87,8 +87,9 @@ class Positions {
     const auto whole = [&](const Axis& axis, double at, const Tensor& part) {
       emit({.metric = "perplexity", .axis = axis.name, .at = at, .value = part.mean().item<double>()});
     };
-    for (int64_t at = 0; at + kSmoothed <= length; at += kSmoothed / 2)
-      whole(kPosition, double(at + kSmoothed / 2), perplexity.slice(0, at, at + kSmoothed));
+    const int64_t smoothed = std::min(kSmoothed, length);
+    for (int64_t at = 0; at + smoothed <= length; at += kSmoothed / 2)
+      whole(kPosition, double(at + smoothed / 2), perplexity.slice(0, at, at + smoothed));
     for (const Band& band : bands) whole(kBand, band.multiple, perplexity.slice(0, band.first, band.end));
   }
 

@@ -8,9 +8,8 @@ class Recall {
  public:
   static constexpr Evaluation::Traits traits{.name = "recall",
                                              .summary = "the value of one of many keys",
-                                             .needs = "--retrieval",
+                                             .needs = Need::prompts,
                                              .of_its_own = true};
-  static bool fits(const Dataset& data) { return data.prompts != nullptr; }
   static std::vector<Metric> metrics(const Dataset& data) {
     return probe_metrics(kBindingsAxis, data.prompts->recall, "key-value recall");
   }

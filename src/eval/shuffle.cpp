@@ -5,7 +5,6 @@
 
 #include <numeric>
 
-#include "base/error.h"
 #include "base/random.h"
 #include "eval/define.h"
 #include "eval/probes.h"
@@ -14,12 +13,6 @@ namespace darope {
 namespace {
 
 constexpr uint64_t kSeed = 1;
-
-bool has_coordinates(const Decoder& model) {
-  const auto& layers = model.plan().layers;
-  return std::any_of(layers.begin(), layers.end(),
-                     [](const auto& each) { return each.encoding->has_coordinate(); });
-}
 
 // [B, T]: an order of the positions for each prompt from `first` on, in one layer.
 Tensor orders(int64_t first, int64_t count, int64_t length, int64_t layer) {
@@ -74,9 +67,8 @@ class Shuffle {
   static constexpr Evaluation::Traits traits{
       .name = "shuffle",
       .summary = "what the probes lose when learned coordinates are shuffled among tokens",
-      .needs = "--retrieval",
+      .needs = Need::prompts | Need::coordinates,
       .of_its_own = true};
-  static bool fits(const Dataset& data) { return data.prompts != nullptr; }
 
   static std::vector<Metric> metrics(const Dataset&) {
     std::vector<Metric> all;
@@ -96,9 +88,6 @@ class Shuffle {
   }
 
   static void score(Decoder& model, const Dataset& data, const Emit& emit) {
-    if (!has_coordinates(model))
-      throw Error(model.config().encoding +
-                  " has no coordinates to shuffle: this is for darope and its variants");
     compare(model, kDistance, data.prompts->digression.back(), emit);
     compare(model, kBindingsAxis, data.prompts->recall.back(), emit);
   }

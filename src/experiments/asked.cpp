@@ -59,19 +59,12 @@ void open_positions(const Asked& asked, const SavedRun& run, Dataset& data) {
   data.train_length = trained;
 }
 
-bool has_coordinates(const SavedRun& run) {
-  const std::vector<Plan::Layer>& layers = run.model->plan().layers;
-  return std::any_of(layers.begin(), layers.end(),
-                     [](const Plan::Layer& each) { return each.encoding->has_coordinate(); });
-}
-
 void open_prompts(const Asked& asked, const SavedRun& run, const RunFolder& folder, Dataset& data) {
   const Documents prose(asked.documents, run.config.data);
   const int64_t length = run.config.model.max_seqlen;
-  const std::filesystem::path beside = std::filesystem::absolute(folder.path()).parent_path() /
-                                       fmt::format("prompts-{}-{}.safetensors", prose.name(), length);
   const Prompts prompts =
-      kept_prompts(asked.prompts.empty() ? beside : asked.prompts, prose, length, kPromptSeed);
+      kept_prompts(asked.prompts.empty() ? folder.prompts_beside(prose.name(), length) : asked.prompts, prose,
+                   length, kPromptSeed);
   for (const std::string& each : prompts.left_out)
     fmt::print(stderr, "left out: {} does not fit the context of {}\n", each, length);
   data.asked = prose.name();
@@ -81,21 +74,18 @@ void open_prompts(const Asked& asked, const SavedRun& run, const RunFolder& fold
 
 }  // namespace
 
-std::vector<std::string> open_asked(const Asked& asked, const SavedRun& run, const RunFolder& folder,
-                                    Dataset& data) {
+Needs open_asked(const Asked& asked, const SavedRun& run, const RunFolder& folder, Dataset& data) {
   if (asked.positions != 0 && asked.retrieval)
     throw Error("--positions and --retrieval are two evaluations: ask for one at a time");
-  std::vector<std::string> names;
   if (asked.positions != 0) {
     open_positions(asked, run, data);
-    names.push_back("positions");
+    return Need::documents;
   }
   if (asked.retrieval) {
     open_prompts(asked, run, folder, data);
-    names.insert(names.end(), {"digression", "recall"});
-    if (has_coordinates(run)) names.push_back("shuffle");
+    return Need::prompts;
   }
-  return names;
+  return {};
 }
 
 Found found_by(const Evaluation& evaluation, const Dataset& data, std::string lines) {

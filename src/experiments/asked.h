@@ -13,9 +13,8 @@ struct Asked {
   std::filesystem::path prompts = {};    // where prompts are kept; empty: beside the run
   bool allow_quadratic = false;
 };
-// Reads it into `data`; the names of the evaluations that it is for.
-std::vector<std::string> open_asked(const Asked& asked, const SavedRun& run, const RunFolder& folder,
-                                    Dataset& data);
+// Reads it into `data`, and says what evaluations may need of that.
+Needs open_asked(const Asked& asked, const SavedRun& run, const RunFolder& folder, Dataset& data);
 
 // Scores of evaluations, and what they are about.
 struct Found {

@@ -60,7 +60,7 @@ Size prepared(const fs::path& folder, DataConfig& data) {
 CompareConfig config_for(const std::filesystem::path& given) {
   CompareConfig config;
   const fs::path path = given.lexically_normal();  // ./my.txt is my.txt, and goes on with its runs
-  const Size size = fs::exists(path / "manifest.json") ? prepared(path, config.data) : own(path, config.data);
+  const Size size = is_prepared(path) ? prepared(path, config.data) : own(path, config.data);
   config.name = dataset_name(config.data);
   config.dump_dir = (fs::path("runs") / config.name).string();
   config.seeds = 2;

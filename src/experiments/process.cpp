@@ -9,10 +9,10 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
-#include <sstream>
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/machine.h"
 #include "base/shell.h"
 #include "base/signals.h"
 
@@ -21,20 +21,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr int kCannotStart = 127;  // as shells say it
-
-// Processor time of a process and all its threads, in ticks; -1 where there is none to read.
-int64_t ticks_of(pid_t id) try {
-  const std::string stat = read_file(fmt::format("/proc/{}/stat", id));
-  std::istringstream fields(stat.substr(stat.rfind(')') + 1));  // a program's name may hold anything
-  std::string skipped;
-  constexpr int kBefore = 11;
-  for (int i = 0; i < kBefore; ++i) fields >> skipped;
-  int64_t user = 0, system = 0;
-  fields >> user >> system;
-  return user + system;
-} catch (const Error&) {
-  return -1;
-}
 
 std::string command_line(const std::vector<std::string>& words) {
   std::string line = fmt::format("cd {} &&", shell_word(fs::current_path().string()));
@@ -101,7 +87,7 @@ void Process::send(int signal) const {
 }
 
 double Process::idle_seconds() {
-  const int64_t ticks = ticks_of(id_);
+  const int64_t ticks = process_ticks(id_).value_or(-1);
   if (ticks != ticks_) busy_ = Clock::now();
   ticks_ = ticks;
   return std::chrono::duration<double>(Clock::now() - busy_).count();

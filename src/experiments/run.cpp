@@ -51,7 +51,7 @@ std::string manifest(const std::string& data_order, const std::string& dtype) {
 
 void write_scores(Decoder& model, const Dataset& data, const fs::path& file) {
   std::string lines;
-  evaluate(model, data, evaluations_of(data), [&](const Score& s) { lines += to_line(s); });
+  evaluate(model, data, evaluations_of(data, model), [&](const Score& s) { lines += to_line(s); });
   write_file(file, lines);
 }
 
@@ -83,7 +83,7 @@ RunFacts facts_of(const RunConfig& config, const Dataset& data, Decoder& model, 
           .machine = device_name(model.device()),
           .torch = TORCH_VERSION,
           .history = RunFolder(config.dump_dir).read_history(),
-          .metrics = metrics_of(evaluations_of(data), data)};
+          .metrics = metrics_of(evaluations_of(data, model), data)};
 }
 
 DocumentIds document_ids(const Dataset& data) {

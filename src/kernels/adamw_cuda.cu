@@ -6,7 +6,7 @@
 namespace darope::kernels {
 namespace {
 
-constexpr int kThreads = 256, kVec = 4;
+constexpr int kThreads = machine::kAdamThreads, kVec = 4;
 constexpr int64_t kFactors = 3;  // of settle_kernel, at the front of the room
 using Floats = Pack<float, kVec>;
 using Lows = Pack<bfloat16, kVec>;

@@ -8,8 +8,9 @@
 namespace darope {
 
 // A decoder-only Transformer in one of two block styles. Names follow Lingua's configs.
-//   lingua   RMSNorm, SwiGLU of hidden_multiple * ceil(floor(8 dim / 3) / hidden_multiple), every tensor
-//   decays nanogpt  RMSNorm, GELU of 4 dim, tensors of two or more dimensions decay
+//   lingua   RMSNorm, SwiGLU of hidden_multiple * ceil(floor(8 dim / 3) / hidden_multiple); all tensors decay
+//   nanogpt  RMSNorm, GELU of 4 dim; tensors of two or more dimensions decay
+// Either takes another feed-forward part where `feed_forward` names one.
 struct DecoderConfig {
   std::string style = "lingua";
   int64_t dim = 256, n_layers = 4, n_heads = 4;
@@ -18,7 +19,7 @@ struct DecoderConfig {
   int64_t max_seqlen = 0;
   std::string encoding = "darope";
   std::optional<double> base;
-  std::string init;
+  std::string init, feed_forward;
   bool tied = true;
   double dropout = 0;
   int64_t hidden_multiple = 256;
@@ -40,6 +41,8 @@ struct DecoderConfig {
     visit("init", init,
           "fan_in: deviation 1/sqrt of the inputs, cut at three; gpt2: 0.02, residual ones less; empty: the "
           "style's own");
+    visit("feed_forward", feed_forward,
+          "part of a layer behind attention, by name: swiglu, gelu; empty: the style's own");
     visit("tied", tied, "one matrix for embedding and output");
     visit("dropout", dropout, "share of activations dropped in training");
     visit("hidden_multiple", hidden_multiple, "SwiGLU's width is rounded up to this");
@@ -51,6 +54,9 @@ struct DecoderConfig {
   int64_t head_dim() const { return dim / n_heads; }
   bool lingua() const { return style == "lingua"; }
   std::string init_kind() const { return !init.empty() ? init : lingua() ? "fan_in" : "gpt2"; }
+  std::string feed_forward_name() const {
+    return !feed_forward.empty() ? feed_forward : lingua() ? "swiglu" : "gelu";
+  }
   int64_t hidden() const;                            // of the feed-forward part
   std::vector<std::string> layer_encodings() const;  // one for each layer
   void check() const;                                // an Error for what makes no sense

@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "encodings/encoding.h"
+#include "model/feed_forward.h"
 
 namespace darope {
 
@@ -17,7 +18,8 @@ std::string hugging_face_config(const DecoderConfig& c, const DocumentIds& ids) 
                               {"num_key_value_heads", c.kv_heads()},
                               {"head_dim", c.head_dim()},
                               {"intermediate_size", c.hidden()},
-                              {"hidden_act", c.lingua() ? "silu" : "gelu"},
+                              {"feed_forward", c.feed_forward_name()},
+                              {"hidden_act", feed_forward(c.feed_forward_name()).activation},
                               {"vocab_size", c.vocab_size},
                               {"max_position_embeddings", c.max_seqlen},
                               {"rms_norm_eps", c.norm_eps},

@@ -77,10 +77,7 @@ class Builder {
 int64_t Part::count() const { return product(shape); }
 int64_t Weight::count() const { return product(shape); }
 
-int64_t DecoderConfig::hidden() const {
-  if (!lingua()) return 4 * dim;
-  return hidden_multiple * ((8 * dim / 3 + hidden_multiple - 1) / hidden_multiple);
-}
+int64_t DecoderConfig::hidden() const { return darope::feed_forward(feed_forward_name()).hidden(*this); }
 
 std::vector<std::string> DecoderConfig::layer_encodings() const {
   std::vector<std::string> out;
@@ -110,6 +107,7 @@ void DecoderConfig::check() const {
     throw Error(unknown_name("model.style", style, {"lingua", "nanogpt"}));
   if (!init.empty() && init != "fan_in" && init != "gpt2")
     throw Error(unknown_name("model.init", init, {"fan_in", "gpt2"}));
+  darope::feed_forward(feed_forward_name());
   between("dim", dim, 1 << 20);
   between("n_layers", n_layers, 1 << 14);
   between("n_heads", n_heads, 1 << 20);
@@ -145,7 +143,7 @@ Plan::Plan(const DecoderConfig& c) {
                           attention);
     at.out = build.matrix({{{"o_proj.weight", c.dim}}, c.dim, true}, attention);
     at.mlp_norm = build.ones(layer + "post_attention_layernorm.weight");
-    at.feed_forward = &feed_forward(c.lingua() ? "swiglu" : "gelu");
+    at.feed_forward = &feed_forward(c.feed_forward_name());
     for (const Matrix& matrix : at.feed_forward->matrices(c))
       at.feed_forward_weights.push_back(build.matrix(matrix, mlp));
     for (const Parameter& p : at.encoding->parameters())

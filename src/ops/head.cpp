@@ -13,6 +13,7 @@
 #include <ATen/ops/zeros.h>
 #include <torch/csrc/autograd/custom_function.h>
 
+#include "kernels/machine.h"
 #include "ops/model_cuda.h"
 #include "ops/nll.h"
 #include "ops/once.h"
@@ -36,7 +37,7 @@ bool fits_in_one(const Tensor& hidden, const Tensor& head, int64_t at_once) {
 // into.
 template <class Use>
 void in_chunks(const Tensor& hidden, const Tensor& head, int64_t at_once, const Use& use) {
-  constexpr int64_t kTile = 256;
+  constexpr int64_t kTile = kernels::machine::kProductRows;
   const int64_t rows = hidden.size(0),
                 most = std::max<int64_t>(kTile, at_once / (head.size(0) * hidden.element_size()));
   const int64_t chunks = (rows + most - 1) / most;

@@ -11,9 +11,6 @@
 namespace darope::ops {
 namespace {
 
-constexpr int64_t kBlock =
-    kernels::machine::kRowsAtOnce;  // tokens whose logits stay near between two kernels
-
 template <class T>
 kernels::Projection<T> projection(const Tensor& x, const Tensor& w) {
   return {static_cast<const T*>(x.const_data_ptr()),
@@ -30,6 +27,7 @@ Tensor rows(const Tensor& x) { return x.stride(2) == 1 ? x : x.contiguous(); }
 template <class F>
 void in_blocks(const kernels::Bands& b, F&& run) {
   in_parts(b, [&](int64_t part, int64_t first, int64_t last) {
+    constexpr int64_t kBlock = kernels::machine::kRowsAtOnce;
     for (; first < last; first += kBlock) run(part, first, std::min(last, first + kBlock));
   });
 }

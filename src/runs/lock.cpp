@@ -9,7 +9,6 @@
 
 #include <cerrno>
 #include <chrono>
-#include <sstream>
 
 #include "base/error.h"
 #include "base/machine.h"
@@ -34,18 +33,6 @@ std::string first_line(const fs::path& file) {
   return text.substr(0, text.find('\n'));
 }
 
-// 0 where there is no such process.
-int64_t start_of(int64_t process) try {
-  const std::string stat = first_line(fmt::format("/proc/{}/stat", process));
-  std::istringstream fields(stat.substr(stat.rfind(')') + 1));  // a program's name may hold anything
-  std::string field;
-  constexpr int kStart = 20;  // the 22nd of all, of which two stand before the name's end
-  for (int i = 0; i < kStart; ++i) fields >> field;
-  return std::stoll(field);
-} catch (const std::exception&) {
-  return 0;
-}
-
 int64_t now() {
   return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch())
       .count();
@@ -56,7 +43,7 @@ Holder ourselves(const std::string& what) {
           .boot = first_line("/proc/sys/kernel/random/boot_id"),
           .what = what,
           .process = ::getpid(),
-          .started = start_of(::getpid()),
+          .started = process_start(::getpid()).value_or(0),
           .since = now()};
 }
 
@@ -92,7 +79,7 @@ bool is_torn(const std::string& text) {
 
 bool is_here(const Holder& h) { return h.host == host_name(); }
 bool is_alive(const Holder& h) {
-  return h.boot == first_line("/proc/sys/kernel/random/boot_id") && h.started == start_of(h.process);
+  return h.boot == first_line("/proc/sys/kernel/random/boot_id") && process_start(h.process) == h.started;
 }
 
 std::string since_in_words(const Holder& h) {
@@ -140,33 +127,47 @@ Lock::Lock(fs::path file, const std::string& what) : path_(std::move(file)) {
   for (int i = 0; !take(what); ++i) {
     if (i == kTries)
       throw Error(
-          fmt::format("{} is held by a process that does not say who it is: wait for it, or look for it "
-                      "with fuser",
+          fmt::format("{} is held by a process that does not say who it is: wait for it, look for it with "
+                      "fuser, or remove it if nobody is at work there",
                       path_.string()),
           kBusy);
     ::usleep(10'000);
   }
 }
 
+// Where the file system passes no locks on, the one who makes the file holds it: an empty one is another's,
+// who is about to write, and one that is taken over is removed and made anew.
 bool Lock::take(const std::string& what) {
-  file_ = std::make_unique<Descriptor>(path_, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK);
+  const auto is_there = [&] { return fs::exists(fs::symlink_status(path_)); };
+  const bool made = !is_there();
+  try {
+    const int how = made ? O_CREAT | O_EXCL : 0;
+    file_ = std::make_unique<Descriptor>(path_, O_RDWR | O_NOFOLLOW | O_NONBLOCK | how);
+  } catch (const Error&) {
+    if (is_there() == made) return false;  // another was faster, in making or in removing it
+    throw;
+  }
   const int file = file_->get();
-  const bool taken = ::flock(file, LOCK_EX | LOCK_NB) == 0;
-  if (!taken && errno != EWOULDBLOCK && errno != ENOLCK && errno != EOPNOTSUPP) fail_on("lock", path_);
-  const bool held = !taken && errno == EWOULDBLOCK;
+  const bool taken = ::flock(file, LOCK_EX | LOCK_NB) == 0, held = !taken && errno == EWOULDBLOCK;
+  if (!taken && !held && errno != ENOLCK && errno != EOPNOTSUPP) fail_on("lock", path_);
+  const bool by_making = !taken && !held;
   if (!is_still_there(file, path_)) return false;  // let go, and removed, before we looked
   const std::string text = content_of(file, path_);
-  if (held && text.empty()) return false;  // just being taken
+  if (text.empty() && (held || (by_making && !made))) return false;  // just being taken
   if (!text.empty() && !(taken && is_torn(text))) {
     const Holder holder = parse_holder(text, path_);
     if (held || !is_here(holder) || is_alive(holder)) refuse(holder, path_);
     fmt::print(stderr, "{} was left by process {}, which is gone: taken over\n", path_.string(),
                holder.process);
+    if (by_making) {
+      ::unlink(path_.c_str());
+      return false;
+    }
   }
   const std::string mine = to_text(ourselves(what));
   if (::ftruncate(file, 0) != 0 || ::pwrite(file, mine.data(), mine.size(), 0) != ssize_t(mine.size()))
     fail_on("write", path_);
-  return true;
+  return taken || (is_still_there(file, path_) && content_of(file, path_) == mine);
 }
 
 // Removed while it is still held: whoever waits for this file finds that it is gone, and makes another. Where

@@ -21,7 +21,7 @@ class Lock {
   Lock& operator=(const Lock&) = delete;
 
  private:
-  bool take(const std::string& what);  // false: the file went away meanwhile
+  bool take(const std::string& what);  // false: another was at it meanwhile
   std::filesystem::path path_;
   std::unique_ptr<Descriptor> file_;
 };

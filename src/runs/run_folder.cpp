@@ -44,6 +44,10 @@ fs::path RunFolder::checkpoints() const { return path_ / "checkpoints"; }
 fs::path RunFolder::best() const { return path_ / "best"; }
 fs::path RunFolder::lock() const { return path_ / ".lock"; }
 
+fs::path RunFolder::prompts_beside(const std::string& text, int64_t length) const {
+  return fs::absolute(path_).parent_path() / fmt::format("prompts-{}-{}.safetensors", text, length);
+}
+
 RunFolder RunFolder::evaluation(const std::string& step, const std::string& variant) const {
   return evaluations_folder() / step / variant;
 }

@@ -39,6 +39,8 @@ class RunFolder {
   std::filesystem::path checkpoints() const;  // a folder
   std::filesystem::path best() const;         // a folder
   std::filesystem::path lock() const;
+  // The prompts made of a text for its model and its neighbours'.
+  std::filesystem::path prompts_beside(const std::string& text, int64_t length) const;
 
   // What `darope eval` found with the checkpoint of a step; `variant` says how it was evaluated.
   RunFolder evaluation(const std::string& step, const std::string& variant) const;

@@ -74,7 +74,7 @@ TEST(Evaluate, CountsAnswerBytesAndNothingElse) {
   const Dataset data = open_dataset(reversing(), 7, 100);
   Decoder model = small_model(data, 24);
   std::map<std::tuple<std::string, int64_t, int64_t>, double> found, counts;
-  evaluate(model, data, evaluations_of(data), [&](const Score& s) {
+  evaluate(model, data, evaluations_of(data, model), [&](const Score& s) {
     EXPECT_EQ(s.axis, "length");
     found[{s.metric, int64_t(s.at), s.example}] = s.value;
     counts[{s.metric, int64_t(s.at), s.example}] = double(s.tokens);
@@ -130,7 +130,7 @@ void expect_one_token_at_a_time(const std::string& task, int64_t context, Bucket
     model.weights().flat().mul_(4);  // far from any one favourite answer
     model.refresh();
     std::map<std::pair<int64_t, int64_t>, double> found;
-    evaluate(model, data, evaluations_of(data), [&](const Score& s) {
+    evaluate(model, data, evaluations_of(data, model), [&](const Score& s) {
       if (s.metric == "free_running") found[{int64_t(s.at), s.example}] = s.value;
     });
     std::set<char> said;
@@ -169,7 +169,7 @@ TEST(Evaluate, GivesTheLikelihoodOfWindowsOfAFile) {
   for (const TestLength& test : data.tests) EXPECT_EQ(test.set->size(), 17);
   Decoder model = small_model(data, 16);
   std::vector<double> found;
-  evaluate(model, data, evaluations_of(data), [&](const Score& s) {
+  evaluate(model, data, evaluations_of(data, model), [&](const Score& s) {
     if (s.at == 1) found.push_back(s.value);
   });
   ASSERT_EQ(found.size(), 17u);
@@ -198,7 +198,7 @@ TEST(Evaluate, ScoresWindowsWithoutNByThemselves) {
   data.tests[0].n_free = {2, 5, 16};
   Decoder model = small_model(data, 16);
   std::map<std::string, std::map<int64_t, double>> found;
-  evaluate(model, data, evaluations_of(data),
+  evaluate(model, data, evaluations_of(data, model),
            [&](const Score& s) { EXPECT_TRUE(found[s.metric].emplace(s.example, s.value).second); });
   EXPECT_EQ(found["nll"].size(), 17u);
   EXPECT_EQ(found["nll_n_free"],
@@ -220,22 +220,28 @@ TEST(Evaluate, ScoresCarryTheirCluster) {
   Dataset data = open_dataset(reversing(), 7, 100);
   for (TestLength& test : data.tests) test.set = std::make_shared<InThrees>(test.set);
   Decoder model = small_model(data, 24);
-  evaluate(model, data, evaluations_of(data), [&](const Score& s) { EXPECT_EQ(s.cluster, s.example / 3); });
+  evaluate(model, data, evaluations_of(data, model),
+           [&](const Score& s) { EXPECT_EQ(s.cluster, s.example / 3); });
 }
 
 TEST(Evaluations, SayWhatTheyNeedAndEmitWhatTheyDescribe) {
   const Dataset task = open_dataset(reversing(), 7, 100);
-  expect_contains(error_of([&] { evaluations_named({"answer"}, task); }), "did you mean 'answers'?");
-  expect_contains(error_of([&] { evaluations_named({"likelihood"}, task); }),
-                  "likelihood needs a file of tokens or a prepared dataset, and reverse_string is none");
   Decoder model = small_model(task, 24);
-  for (const Evaluation* each : evaluations_of(task)) {
+  const auto refusal = [&](const char* name) {
+    return error_of([&] { evaluations_named({name}, task, model); });
+  };
+  expect_contains(refusal("answer"), "did you mean 'answers'?");
+  EXPECT_EQ(refusal("likelihood"),
+            "likelihood needs a file of tokens or a prepared dataset: this run has none");
+  EXPECT_EQ(refusal("recall"), "recall needs prompts: add --retrieval");
+  EXPECT_EQ(refusal("positions"), "positions needs long documents: add --positions N");
+  for (const Evaluation* each : evaluations_of(task, model)) {
     std::set<ScoreKey> described, emitted;
     for (const Metric& metric : each->metrics(task)) described.insert(key_of(metric));
     evaluate(model, task, {each}, [&](const Score& s) { emitted.insert({s.metric, s.axis}); });
     EXPECT_EQ(described, emitted) << each->traits.name;
   }
-  const Metric compared = metrics_of(evaluations_of(task), task).front();
+  const Metric compared = metrics_of(evaluations_of(task, model), task).front();
   EXPECT_EQ(compared.name, "token_accuracy");
   EXPECT_EQ(*compared.true_chance, task.true_chance);
   EXPECT_EQ(compared.floor.at(8), task.tests.at(2).best_constant);

@@ -2,18 +2,16 @@
 // counted over a command and all that it starts. MODE is count (nothing happens), kill, half (of a write,
 // then killed), or the number of an error, which every later call that needs room meets too.
 // DAROPE_FAULT_CALLS names the file of eight zero bytes that they count in.
-#include <dlfcn.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
-#include <cstdarg>
 #include <cstdlib>
 #include <cstring>
+
+#include "open.h"
 
 namespace {
 
@@ -22,11 +20,6 @@ Mode mode = Mode::kOff;
 int code = 0;
 long call = 0;
 std::atomic<long>* seen = nullptr;  // shared by all processes
-
-template <class F>
-F real(const char* name) {
-  return reinterpret_cast<F>(::dlsym(RTLD_NEXT, name));
-}
 
 struct Setup {
   Setup() {
@@ -61,28 +54,17 @@ bool strikes(bool frees_room = false) {
   return true;
 }
 
+int opened(const char* name, const char* path, int flags, mode_t bits) {
+  if ((flags & O_CREAT) && strikes()) return -1;
+  return real<int (*)(const char*, int, mode_t)>(name)(path, flags, bits);
+}
+
 bool is_ours(int descriptor) { return descriptor > 2; }
 
 }  // namespace
 
 extern "C" {
 
-int open(const char* path, int flags, ...) {
-  va_list rest;
-  va_start(rest, flags);
-  const mode_t bits = flags & O_CREAT ? va_arg(rest, mode_t) : 0;
-  va_end(rest);
-  if ((flags & O_CREAT) && strikes()) return -1;
-  return real<int (*)(const char*, int, mode_t)>("open")(path, flags, bits);
-}
-int open64(const char* path, int flags, ...) {
-  va_list rest;
-  va_start(rest, flags);
-  const mode_t bits = flags & O_CREAT ? va_arg(rest, mode_t) : 0;
-  va_end(rest);
-  if ((flags & O_CREAT) && strikes()) return -1;
-  return real<int (*)(const char*, int, mode_t)>("open64")(path, flags, bits);
-}
 ssize_t write(int descriptor, const void* bytes, size_t size) {
   static const auto plain = real<ssize_t (*)(int, const void*, size_t)>("write");
   if (!is_ours(descriptor)) return plain(descriptor, bytes, size);

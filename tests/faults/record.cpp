@@ -1,23 +1,16 @@
 // Loaded into any program (LD_PRELOAD): DAROPE_RECORD=FILE gets every call that changed a disk, in its order,
 // from which tests/oracles/power.py makes the disks that a power loss could have left. A record is a line,
 // "call path other offset bytes" with tabs between, and the bytes of a write behind it.
-#include <dlfcn.h>
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <climits>
-#include <cstdarg>
 #include <cstdlib>
 #include <string>
 
-namespace {
+#include "open.h"
 
-template <class F>
-F real(const char* name) {
-  return reinterpret_cast<F>(::dlsym(RTLD_NEXT, name));
-}
+namespace {
 
 int recorder() {
   static const int file = [] {
@@ -69,20 +62,6 @@ int did(int result, const char* call, const std::string& path, const std::string
 
 extern "C" {
 
-int open(const char* path, int flags, ...) {
-  va_list rest;
-  va_start(rest, flags);
-  const mode_t bits = flags & O_CREAT ? va_arg(rest, mode_t) : 0;
-  va_end(rest);
-  return opened("open", path, flags, bits);
-}
-int open64(const char* path, int flags, ...) {
-  va_list rest;
-  va_start(rest, flags);
-  const mode_t bits = flags & O_CREAT ? va_arg(rest, mode_t) : 0;
-  va_end(rest);
-  return opened("open64", path, flags, bits);
-}
 ssize_t write(int descriptor, const void* bytes, size_t size) {
   static const auto plain = real<ssize_t (*)(int, const void*, size_t)>("write");
   if (descriptor <= 2) return plain(descriptor, bytes, size);

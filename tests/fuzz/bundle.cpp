@@ -1,7 +1,5 @@
 #include "runs/bundle.h"
 
-#include <zstd.h>
-
 #include <cstdio>
 #include <numeric>
 #include <string>
@@ -40,9 +38,7 @@ std::string packed(std::string tar) {
         std::accumulate(tar.begin() + ptrdiff_t(at), tar.begin() + ptrdiff_t(at + kTarBlock), 0U, add);
     std::snprintf(&tar[at + kSum], 8, "%06o", sum);
   }
-  std::string out(ZSTD_compressBound(tar.size()), '\0');
-  out.resize(ZSTD_compress(out.data(), out.size(), tar.data(), tar.size(), 1));
-  return out;
+  return compressed(tar);
 }
 
 }  // namespace

@@ -55,6 +55,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   for (int i = 0; i < 8 && !text.empty(); ++i)
     may_refuse([&] { read_overrides(list_fields(config), {std::string(next())}); });
-  must(differences(config, config).empty() && !to_help(config).empty());
+  must(differences(config, config).empty() && !help_text(list_fields(config)).empty());
   return 0;
 }

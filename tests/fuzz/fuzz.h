@@ -1,8 +1,12 @@
 #pragma once
+#include <zstd.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <span>
+#include <string>
+#include <string_view>
 
 #include "base/error.h"
 
@@ -18,6 +22,13 @@ void may_refuse(const Call& call) {
 }
 inline void must(bool held) {
   if (!held) std::abort();
+}
+
+// As bundles are packed.
+inline std::string compressed(std::string_view tar) {
+  std::string out(ZSTD_compressBound(tar.size()), '\0');
+  out.resize(ZSTD_compress(out.data(), out.size(), tar.data(), tar.size(), 1));
+  return out;
 }
 
 }  // namespace darope

@@ -1,5 +1,3 @@
-#include <zstd.h>
-
 #include <array>
 #include <string>
 
@@ -48,9 +46,7 @@ std::string packed(const Texts& texts) {
     tar.append((kTarBlock - tar.size() % kTarBlock) % kTarBlock, '\0');
   }
   tar.append(2 * kTarBlock, '\0');
-  std::string out(ZSTD_compressBound(tar.size()), '\0');
-  out.resize(ZSTD_compress(out.data(), out.size(), tar.data(), tar.size(), 1));
-  return out;
+  return compressed(tar);
 }
 
 }  // namespace

@@ -169,6 +169,8 @@ TEST(Decoder, TakesOtherFeedForwardPartsAndTheirTermsOfTheLoss) {
   static constexpr double kTerm = 0.125;
   static const FeedForward own{
       .name = "squares",
+      .activation = "square",
+      .hidden = [](const DecoderConfig& c) { return c.dim; },
       .matrices = [](const DecoderConfig& c) -> std::vector<Matrix> {
         return {{{{"square_proj.weight", c.dim}}, c.dim, true}};
       },

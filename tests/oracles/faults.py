@@ -152,19 +152,20 @@ def every_fault(verb, share=1.0, seed=0):
                 yield kind, call, verb.strike(kind, call)
 
 
-def main(names):
+def main(names, trials, where="at"):
+    """Says what went wrong in `trials(name, folder)`, (kind, call, problem) each, and how many there were."""
     wrong = 0
-    for name in names or VERBS:
+    for name in names:
         with tempfile.TemporaryDirectory() as folder:
-            verb, faults = Verb(name, pathlib.Path(folder)), 0
-            for kind, call, problem in every_fault(verb):
-                faults += 1
+            count = last = 0
+            for kind, call, problem in trials(name, pathlib.Path(folder)):
+                count, last = count + 1, max(last, call)
                 if problem:
                     wrong += 1
-                    print(f"{name}: {kind} at call {call}: {problem}", flush=True)
-            print(f"{name}: {verb.calls} calls, {faults} faults", flush=True)
+                    print(f"{name}: {kind} {where} call {call}: {problem}", flush=True)
+            print(f"{name}: {last} calls, {count} trials", flush=True)
     return 1 if wrong else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(sys.argv[1:] or VERBS, lambda name, folder: every_fault(Verb(name, folder))))

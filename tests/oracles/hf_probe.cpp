@@ -1,6 +1,7 @@
-// A small decoder for the Python test of darope.hf: hf_probe STYLE ENCODING KV_HEADS FOLDER writes
-// config.json, reads model.safetensors if it is there and writes it if not, and leaves logits.safetensors
-// and, after one step of the optimizer, stepped.safetensors.
+// A small decoder for the Python test of darope.hf: hf_probe STYLE[/PART] ENCODING KV_HEADS FOLDER, where
+// PART is another feed-forward part than the style's, writes config.json, reads model.safetensors if it is
+// there and writes it if not, and leaves logits.safetensors and, after one step of the optimizer,
+// stepped.safetensors.
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/ones.h>
@@ -23,9 +24,11 @@ void write(const std::string& path, const std::vector<TensorToWrite>& tensors) {
   out.commit();
 }
 
-DecoderConfig config_of(const std::string& style, const std::string& encoding, int64_t kv_heads) {
+DecoderConfig config_of(const std::string& style_and_part, const std::string& encoding, int64_t kv_heads) {
+  const std::string style = style_and_part.substr(0, style_and_part.find('/'));
   DecoderConfig config;
   config.style = style, config.encoding = encoding, config.n_kv_heads = kv_heads;
+  if (style.size() < style_and_part.size()) config.feed_forward = style_and_part.substr(style.size() + 1);
   config.dim = 32, config.n_layers = 2, config.n_heads = 4, config.vocab_size = 13, config.max_seqlen = 16;
   config.hidden_multiple = 8, config.init = "fan_in", config.tied = style == "nanogpt", config.base = 100;
   return config;
@@ -34,7 +37,7 @@ DecoderConfig config_of(const std::string& style, const std::string& encoding, i
 }  // namespace
 
 int main(int argc, char** argv) try {
-  if (argc != 5) throw Error("hf_probe STYLE ENCODING KV_HEADS FOLDER");
+  if (argc != 5) throw Error("hf_probe STYLE[/PART] ENCODING KV_HEADS FOLDER");
   const std::string folder = argv[4], weights_file = folder + "/model.safetensors";
   const DecoderConfig config = config_of(argv[1], argv[2], std::stoll(argv[3]));
   Decoder model(config, at::kCPU);

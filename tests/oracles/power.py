@@ -12,9 +12,8 @@ import random
 import shutil
 import subprocess
 import sys
-import tempfile
 
-from faults import VERBS, left_by, sha
+from faults import VERBS, left_by, main, sha
 from programs import BUILD, DAROPE
 
 NAMES = ["train", "bundle", "prepare"]
@@ -165,7 +164,7 @@ class Loss:
         )
 
     def every_loss(self, share=1.0, seed=0):
-        """(call, kind of disk, what is lost) after each call, or after a share of them drawn by a seed."""
+        """(kind of disk, call, what is lost) after each call, or after a share of them drawn by a seed."""
         draw, saved = random.Random(seed), 0
         shutil.rmtree(self.here)
         shutil.copytree(self.before, self.here)
@@ -177,22 +176,8 @@ class Loss:
                 saved = max(saved, int(folder.name))
             for kind in KINDS:
                 if draw.random() < share or number == len(self.calls):
-                    yield number, kind, self.problem(disk, kind, saved, number == len(self.calls))
-
-
-def main(names):
-    wrong = 0
-    for name in names or NAMES:
-        with tempfile.TemporaryDirectory() as folder:
-            loss, images = Loss(name, pathlib.Path(folder)), 0
-            for call, kind, problem in loss.every_loss():
-                images += 1
-                if problem:
-                    wrong += 1
-                    print(f"{name}: {kind} after call {call}: {problem}", flush=True)
-            print(f"{name}: {len(loss.calls)} calls, {images} disks", flush=True)
-    return 1 if wrong else 0
+                    yield kind, number, self.problem(disk, kind, saved, number == len(self.calls))
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(sys.argv[1:] or NAMES, lambda name, folder: Loss(name, folder).every_loss(), "after"))

@@ -11,6 +11,7 @@ import audit
 import numpy as np
 import pytest
 import torch
+from folder_schema import validate_folder
 from made_up_text import NOUNS, prose, write_ranks
 from programs import DAROPE, ROOT
 from reference_decoder import Reference, shuffled
@@ -124,6 +125,13 @@ def retrieval(place):
     assert file.stat().st_mtime_ns == made
     assert "left out: digression of 256 tokens" in first and "left out" not in second
     return {"darope": first, "rope": second, "file": file, "prompts": load_file(file)}
+
+
+def test_what_retrieval_keeps_is_as_the_schema_says(place, retrieval):
+    folder = run_of(place, "darope")
+    assert "run.json" in validate_folder(folder)
+    told = [json.loads(file.read_text())["evaluation"] for file in folder.glob("evals/*/*/run.json")]
+    assert {"digression", "recall", "shuffle"} <= set(told)
 
 
 def text_of(encoding, ids):
@@ -257,7 +265,8 @@ def test_clear_refusals(place, retrieval):
     books = ["--documents", place / "books.jsonl"]
     assert "at least the training length, 256" in darope("eval", rope, "--positions", 16, *books, code=2)
     assert "of the 6 documents of books" in darope("eval", rope, "--positions", 100_000, *books, code=2)
-    assert "has no coordinates" in darope("eval", rope, "--retrieval", *books, "--only", "shuffle", code=2)
+    refused = darope("eval", rope, "--retrieval", *books, "--only", "shuffle", code=2)
+    assert "shuffle needs coordinates that the model learns: this run has none" in refused
     darope("data", "prepare", "text", *sorted(place.glob("wiki-*")), "--out", place / "bytes")
     refused = darope("eval", rope, "--positions", 300, "--documents", place / "bytes", code=2)
     assert "prepared with bytes" in refused

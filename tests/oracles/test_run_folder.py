@@ -4,12 +4,14 @@ import ast
 import json
 import re
 import subprocess
+import time
 
 import jsonschema
 import pytest
+from commands import SMALL, text_file
+from folder_schema import SCHEMA, validate, validate_folder
 from programs import DAROPE, ROOT
 
-SCHEMA = json.loads((ROOT / "docs" / "run-folder.schema.json").read_text())
 NAMES = (
     "config.yaml base_config.yaml run.json results.jsonl results-best.jsonl metrics.jsonl metrics.eval.jsonl "
     "train.log history.txt MANIFEST.json COMPLETE model.safetensors optim.safetensors train_state.json "
@@ -77,26 +79,47 @@ def run(tmp_path_factory):
     return folder / "run"
 
 
-def judge(name):
-    return jsonschema.Draft202012Validator({**SCHEMA, "$ref": f"#/$defs/{name.replace('/', '~1')}"})
-
-
-def test_every_file_is_as_its_schema_says(run):
+def test_every_file_of_a_run_is_as_its_schema_says(run):
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
-    seen = set()
-    for path in run.rglob("*.json*"):
-        name = f"evals/{path.name}" if "evals" in path.parts and path.name == "manifest.json" else path.name
-        if name == "config.json":  # of a checkpoint: Hugging Face says what is in it
-            continue
-        texts = path.read_text().splitlines() if path.suffix == ".jsonl" else [path.read_text()]
-        assert texts or name == "metrics.eval.jsonl"  # nothing was validated
-        for text in texts:
-            judge(name).validate(json.loads(text))
-        seen.add(name)
-    assert seen >= {
+    assert validate_folder(run) >= {
         "run.json", "results.jsonl", "metrics.jsonl", "manifest.json", "evals/manifest.json", "MANIFEST.json",
         "train_state.json",
     }  # fmt: skip
+
+
+def test_every_file_of_a_comparison_is_as_its_schema_says(tmp_path):
+    """Rounds of seeds, and an evaluation that is compared as a run is."""
+    text_file(tmp_path)
+    words = ["--data", "own.txt", "--encodings", "rope,nope", *SMALL, "--out", "mine", "data.seq_len=32"]
+    darope("compare", *words, "--settle", "rounds=[2]", cwd=tmp_path)
+    lines = [json.dumps({"text": f"{i} and {i * i} and so on " * 4}) for i in range(4)]
+    (tmp_path / "long.jsonl").write_text("\n".join(lines))
+    for name in ("own-rope-s0", "own-nope-s0"):
+        darope("eval", f"mine/runs/{name}", "--positions", 64, "--documents", "long.jsonl", cwd=tmp_path)
+    assert validate_folder(tmp_path / "mine") >= {"comparison.json", "run.json", "evals/manifest.json"}
+    apart = [json.loads(file.read_text()) for file in tmp_path.glob("mine/runs/*/evals/*/*/run.json")]
+    assert [facts["evaluation"] for facts in apart] == ["positions"] * 2
+    record = json.loads((tmp_path / "mine" / "comparison.json").read_text())
+    assert record["datasets"]["own"]["settling"]["looks"]
+
+
+def test_a_lock_is_as_its_schema_says(tmp_path):
+    config = ROOT / "configs" / "quick" / "train.yaml"
+    at_work = subprocess.Popen(
+        [DAROPE, "train", config, *MODEL, "dump_dir=run", "steps=1000000"],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+    )
+    lock = tmp_path / "run" / ".lock"
+    try:
+        while not (lock.exists() and lock.read_text().endswith("\n")):
+            assert at_work.poll() is None, at_work.stderr.read()
+            time.sleep(0.05)
+        validate(".lock", lock.read_text())
+        assert json.loads(lock.read_text())["process"] == at_work.pid
+    finally:
+        at_work.terminate()
+        at_work.communicate(timeout=120)
 
 
 def test_the_document_names_every_file(run):

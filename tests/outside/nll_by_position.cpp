@@ -10,9 +10,8 @@ class NllByPosition {
  public:
   static constexpr Evaluation::Traits traits{.name = "nll-by-position",
                                              .summary = "how likely each position of the test data is",
-                                             .needs = "a file of tokens or a prepared dataset",
+                                             .needs = Need::likelihood,
                                              .ends_a_run = true};
-  static bool fits(const Dataset& data) { return data.measure == Measure::nll; }
 
   static std::vector<Metric> metrics(const Dataset&) {
     return {{.name = "nll",

@@ -1,4 +1,5 @@
-"""An evaluation from outside the tree, one file and one line: listed, asked for by name, and in a report."""
+"""Evaluations from outside the tree, one file and one line each: listed, asked for, and in a report. One
+scores the run's own data, the other long documents, which are opened only where they are asked for."""
 
 import json
 import os
@@ -19,12 +20,12 @@ MODEL = [
 ]
 
 
-def darope(*arguments, cwd):
+def darope(*arguments, cwd, code=0):
     result = subprocess.run(
         [PROGRAM, *map(str, arguments)], capture_output=True, text=True, cwd=cwd, timeout=300
     )
-    assert result.returncode == 0, result.stderr
-    return result.stdout
+    assert result.returncode == code, result.stderr
+    return result.stdout if code == 0 else result.stderr
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +48,14 @@ def test_the_guide_shows_it():
 def test_it_is_listed(comparison):
     listed = darope("eval", "mine/runs/own-rope-s0", "--list", cwd=comparison)
     assert "nll-by-position" in listed and "nll along position, nats per token" in listed
-    assert "not for this run: it needs a synthetic task" in listed  # the answers of one
+    lines = [line.split(maxsplit=1) for line in listed.splitlines()]
+    said = {
+        name: lines[i + 1] for i, (name, _) in enumerate(lines) if not listed.splitlines()[i][0].isspace()
+    }
+    assert " ".join(said["answers"]) == "needs a synthetic task: this run has none"
+    assert " ".join(said["document-end"]) == "needs long documents: add --positions N"
+    assert " ".join(said["recall"]) == "needs prompts: add --retrieval"
+    assert " ".join(said["shuffle"]) == "needs coordinates that the model learns: this run has none"
 
 
 def test_positions_make_up_the_whole(comparison):
@@ -81,3 +89,56 @@ def test_the_report_reads_it(comparison):
     assert described["axis"]["name"] == "position" and not described["higher_better"]
     darope("report", "mine", "--csv", "scores.csv", cwd=comparison)
     assert ",nll,position,15,rope," in (comparison / "scores.csv").read_text()
+
+
+DOCUMENTS = ["--positions", 64, "--documents", "long.jsonl"]
+
+
+@pytest.fixture(scope="module")
+def asked(comparison):
+    """The same of both runs: the scores of each evaluation, by its folder."""
+    texts = ["".join(f"{i * k % 89} after {i}, " for i in range(9)) for k in range(2, 7)]
+    (comparison / "long.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+    for run in ("own-rope-s0", "own-hope-s0"):
+        darope("eval", f"mine/runs/{run}", *DOCUMENTS, cwd=comparison)
+    found = {}
+    for file in comparison.glob("mine/runs/own-rope-s0/evals/*/*/results.jsonl"):
+        if "document-end" in file.parent.name or "positions" in file.parent.name:
+            name = "document-end" if "document-end" in file.parent.name else "positions"
+            found[name] = [json.loads(line) for line in file.read_text().splitlines()]
+    return found
+
+
+def test_what_reads_documents_is_asked_for_with_them(asked):
+    """The last quarter of each document, by the tree's own evaluation of every position."""
+    by_position = {}
+    for line in asked["positions"]:
+        if line["axis"] == "position" and line["metric"] == "nll":
+            by_position.setdefault(line["example"], {})[line["x"]] = line["value"]
+    ends = {line["example"]: line for line in asked["document-end"]}
+    assert len(ends) == len(by_position) == 5
+    for example, line in ends.items():
+        positions = by_position[example]
+        assert sorted(positions) == list(range(64)) and (line["x"], line["tokens"]) == (64, 16)
+        assert sum(positions[at] for at in range(48, 64)) / 16 == pytest.approx(line["value"], abs=1e-5)
+
+
+def test_it_stands_apart_in_the_report(asked, comparison):
+    darope("report", "mine", cwd=comparison)
+    results = json.loads((comparison / "mine" / "results.json").read_text())
+    (dataset,) = [each for each in results["datasets"] if "document-end" in each["name"]]
+    assert {cell["encoding"] for cell in dataset["lengths"][0]["cells"]} == {"rope", "hope"}
+
+
+def test_one_that_lacks_its_need_is_told_what_to_add(comparison):
+    run = "mine/runs/own-rope-s0"
+    for name, words in (
+        ("document-end", "document-end needs long documents: add --positions N"),
+        ("recall", "recall needs prompts: add --retrieval"),
+        ("shuffle", "shuffle needs coordinates that the model learns: this run has none"),
+    ):
+        assert darope("eval", run, "--only", name, cwd=comparison, code=2) == f"darope: {words}\n"
+    alone = darope("eval", run, *DOCUMENTS, "--only", "document-end", cwd=comparison)
+    assert "document-end at step 3" in alone and "positions at step" not in alone
+    refused = darope("eval", run, *DOCUMENTS, "--only", "likelihood", cwd=comparison, code=2)
+    assert "none of the evaluations of --only reads what --positions N opens" in refused

@@ -4,9 +4,24 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <cerrno>
+#include <fstream>
+#include <thread>
+
 #include "base/json.h"
 #include "base/machine.h"
 #include "base/scratch.h"
+
+static int g_flock_fails_with = 0;  // 0: the system's own answer
+
+extern "C" {
+int __real_flock(int, int);
+int __wrap_flock(int file, int how) {
+  errno = g_flock_fails_with;
+  return g_flock_fails_with == 0 ? __real_flock(file, how) : -1;
+}
+}
 
 namespace darope {
 namespace {
@@ -113,6 +128,57 @@ TEST(Lock, OneThatWasNeverWrittenToItsEndIsTakenOver) {
     write_file(file, whole.substr(0, size));
     EXPECT_EQ(error_of([&] { const Lock lock(file, "training"); }), "") << size;
   }
+}
+
+// File systems without locks: flock says nothing.
+class WithoutFlock : public testing::TestWithParam<int> {
+ protected:
+  void SetUp() override { g_flock_fails_with = GetParam(); }
+  void TearDown() override { g_flock_fails_with = 0; }
+  const Scratch folder_;
+  const std::filesystem::path file_ = folder_ / ".lock";
+};
+INSTANTIATE_TEST_SUITE_P(Lock, WithoutFlock, testing::Values(ENOLCK, EOPNOTSUPP));
+
+TEST_P(WithoutFlock, ASecondIsRefusedAndWhatADeadProcessLeftIsTakenOver) {
+  Json left = holder(file_);
+  EXPECT_FALSE(std::filesystem::exists(file_));
+  left["process"] = 1 << 30;
+  write_file(file_, left.dump());
+  const Lock lock(file_, "training");
+  EXPECT_EQ(parse_json(read_file(file_), "lock")["process"], getpid());
+  EXPECT_EQ(refusal(file_).second, kBusy);
+}
+
+TEST_P(WithoutFlock, AFileThatAnotherHasJustMadeIsNotTaken) {
+  std::ofstream(file_).close();
+  const auto [words, code] = refusal(file_);
+  EXPECT_EQ(code, kBusy);
+  expect_contains(words, "does not say who it is");
+  EXPECT_EQ(read_file(file_), "");
+}
+
+TEST_P(WithoutFlock, OneAtATime) {
+  std::atomic<int> holders = 0, most = 0, refused = 0, took = 0;
+  const auto work = [&](int number) {
+    for (int i = 0; i < 50; ++i) try {
+        const Lock lock(file_, "thread " + std::to_string(number));
+        const int now = ++holders;
+        most = std::max(most.load(), now);
+        std::this_thread::yield();
+        --holders;
+        ++took;
+      } catch (const Error& e) {
+        EXPECT_EQ(e.code(), kBusy) << e.what();
+        ++refused;
+      }
+  };
+  std::vector<std::thread> threads;
+  for (int number = 0; number < 8; ++number) threads.emplace_back(work, number);
+  for (std::thread& each : threads) each.join();
+  EXPECT_EQ(most, 1);
+  EXPECT_EQ(took + refused, 400);
+  EXPECT_GT(took, 0);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from .. import folders
 from ..files import read_json, sha256_of_file
+from ..run_files import require_version
 from ..terminal import Damaged, complain
 
 __all__ = ["newest_checkpoint", "step_of"]
@@ -24,7 +25,7 @@ def newest_checkpoint(folder: str | PathLike) -> str | PathLike:
         if (Path(folder) / folders.CHECKSUMS).is_file() and (problem := problem_of(Path(folder))):
             raise Damaged(f"checkpoint {folder} is damaged: {problem}")
         return folder
-    folders.require_version(root.parent)
+    require_version(root.parent)
     found = sorted((each for each in root.iterdir() if step_of(each) is not None), reverse=True)
     if not found:
         raise ValueError(f"{root} holds no checkpoint yet: train the run, or give a checkpoint's folder")

@@ -7,7 +7,12 @@ from transformers import PreTrainedConfig
 from .. import base_name
 from .checkpoints import newest_checkpoint
 
-__all__ = ["DaropeConfig"]
+__all__ = ["FEED_FORWARDS", "DaropeConfig"]
+
+FEED_FORWARDS = {
+    "swiglu": True,
+    "gelu": False,
+}  # those of the trainer that are written here: with a gate or not
 
 
 class DaropeConfig(PreTrainedConfig):
@@ -18,6 +23,7 @@ class DaropeConfig(PreTrainedConfig):
     keys_to_ignore_at_inference = ["past_key_values"]
 
     block_style: str = "lingua"
+    feed_forward: str | None = None  # the part behind attention; None: the style's own
     vocab_size: int = 256
     hidden_size: int = 256
     intermediate_size: int = 768
@@ -55,6 +61,13 @@ class DaropeConfig(PreTrainedConfig):
         }
         if self.block_style not in ("lingua", "nanogpt"):
             raise ValueError(f"block_style must be 'lingua' or 'nanogpt'; got {self.block_style!r}")
+        if self.feed_forward is None:
+            self.feed_forward = "swiglu" if self.block_style == "lingua" else "gelu"
+        if self.feed_forward not in FEED_FORWARDS:
+            raise ValueError(
+                f"feed_forward is {self.feed_forward!r}, which darope.hf does not have: it knows "
+                f"{', '.join(FEED_FORWARDS)}"
+            )
         if self.position_encoding["version"] != 1:
             raise ValueError(
                 f"position_encoding has version {self.position_encoding['version']!r}; this darope reads 1"

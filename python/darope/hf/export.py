@@ -45,9 +45,9 @@ def export_stock(run: Path, out: Path, encoding: str | None = None) -> None:
 
 
 def stock_config(config: DaropeConfig) -> LlamaConfig:
-    if config.block_style != "lingua":
+    if config.feed_forward != "swiglu":
         raise ValueError(
-            f"a model of style {config.block_style} is no Llama: its feed-forward part has no gate; "
+            f"a model with {config.feed_forward} is no Llama, whose feed-forward part has a gate; "
             "export it with --to hf"
         )
     own = (

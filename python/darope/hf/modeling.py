@@ -21,7 +21,7 @@ from transformers.utils.output_capturing import capture_outputs
 from .. import folders
 from ..encoding import Encoding, check_mask, create, encodings
 from .checkpoints import newest_checkpoint
-from .configuration import DaropeConfig
+from .configuration import FEED_FORWARDS, DaropeConfig
 
 __all__ = ["DaropeForCausalLM", "DaropeModel", "ProjectParameters"]
 
@@ -133,16 +133,16 @@ def check_positions(position_ids: Tensor, mask: Tensor | None) -> None:
 
 
 class DaropeMLP(nn.Module):
-    """SwiGLU in the lingua style, else GELU."""
+    """SwiGLU or GELU, as config.feed_forward says."""
 
     def __init__(self, config: DaropeConfig) -> None:
         super().__init__()
         wide, narrow = config.intermediate_size, config.hidden_size
-        if config.block_style == "lingua":
+        self.gated, self.act_fn = FEED_FORWARDS[config.feed_forward], ACT2FN[config.hidden_act]
+        if self.gated:
             self.gate_proj = nn.Linear(narrow, wide, bias=False)
         self.up_proj = nn.Linear(narrow, wide, bias=False)
         self.down_proj = nn.Linear(wide, narrow, bias=False)
-        self.gated, self.act_fn = config.block_style == "lingua", ACT2FN[config.hidden_act]
 
     def forward(self, x: Tensor) -> Tensor:
         up = self.up_proj(x)
@@ -302,7 +302,9 @@ class DaropeForCausalLM(DaropePreTrainedModel, GenerationMixin):
             raise ValueError(f"{folder} holds weights that are damaged: {error}") from None
         for name, there, here in sorted(info["mismatched_keys"]):
             shapes = f"{list(there)} and not {list(here)}"
-            raise ValueError(f"{folder} has {name} in the shape {shapes}: does config.json belong to it?")
+            raise ValueError(
+                f"{folder} has {name} in the shape {shapes}: does {folders.MODEL_CONFIG} belong to it?"
+            )
         for what, names in (
             ("lacks", info["missing_keys"]),
             ("has, beyond the model,", info["unexpected_keys"]),
@@ -315,7 +317,7 @@ class DaropeForCausalLM(DaropePreTrainedModel, GenerationMixin):
 def refuse_other_folders(folder: str | PathLike) -> None:
     if Path(folder).is_dir() and not (Path(folder) / folders.MODEL_CONFIG).exists():
         raise ValueError(
-            f"{folder} is no checkpoint: it has no config.json; give a run's folder, or a model's"
+            f"{folder} is no checkpoint: it has no {folders.MODEL_CONFIG}; give a run's folder, or a model's"
         )
 
 

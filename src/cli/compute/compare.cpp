@@ -9,6 +9,7 @@
 #include "base/files.h"
 #include "base/signals.h"
 #include "cli/compute/verbs.h"
+#include "data/prepared/manifest.h"
 #include "encodings/encoding.h"
 #include "experiments/own_data.h"
 #include "experiments/past.h"
@@ -92,7 +93,7 @@ CompareConfig load(const CompareSettings& s, const CLI::App& verb) {
     config.data.path.clear();
     config.data.test_path.clear();
     const fs::path data = fs::path(s.data).lexically_normal();
-    (fs::exists(data / "manifest.json") ? config.data.root_dir : config.data.path) = data.string();
+    (is_prepared(data) ? config.data.root_dir : config.data.path) = data.string();
   }
   if (!s.test.empty()) config.data.test_path = fs::path(s.test).lexically_normal().string();
   if (verb.count("--encodings") > 0) config.encodings = split_encodings(s.encodings);

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 #include <cmath>
 #include <map>
@@ -48,12 +49,11 @@ void warn_of_other_data(const std::string& folder, RunConfig config) {
   }
 }
 
-void print_list(const Dataset& data) {
+void print_list(const Dataset& data, const Decoder& model) {
   for (const Evaluation& each : evaluations()) {
-    const bool fits = each.fits(data);
     fmt::print("{:<18} {}\n", each.traits.name, each.traits.summary);
-    if (!fits) {
-      fmt::print("{:<18} not for this run: it needs {}, and {} is none\n", "", each.traits.needs, data.name);
+    if (const std::string lack = lacking(each.traits.needs, data, model); !lack.empty()) {
+      fmt::print("{:<18} needs {}\n", "", lack);
       continue;
     }
     for (const Metric& metric : each.metrics(data))
@@ -132,6 +132,19 @@ void eval_apart(const EvalSettings& settings, SavedRun& run, const Dataset& data
   if (!settings.json) fmt::print("each example's scores: {}\n", folder.scores().string());
 }
 
+// Those that are named, or that read what was asked for, or that a training ends with.
+std::vector<const Evaluation*> chosen_by(const std::vector<std::string>& only, Needs opened,
+                                         const Dataset& data, const Decoder& model) {
+  if (only.empty())
+    return opened.any() ? evaluations_reading(opened, data, model) : evaluations_of(data, model);
+  std::vector<const Evaluation*> chosen = evaluations_named(only, data, model);
+  const auto reads = [&](const Evaluation* each) { return (each->traits.needs & opened).any(); };
+  if (opened.any() && std::ranges::none_of(chosen, reads))
+    throw Error(fmt::format("none of the evaluations of --only reads what {} opens: leave one of them away",
+                            how_to_ask_for(opened)));
+  return chosen;
+}
+
 // Scores that another program found, with the checkpoint it names or the newest one.
 void keep_scores(const EvalSettings& settings) {
   const Found found = read_found(settings.scores);
@@ -149,11 +162,9 @@ void eval_verb(const EvalSettings& settings, const std::vector<std::string>& ove
   SavedRun run = open_run(RunFolder(settings.run), settings.which, overrides);
   Dataset data =
       open_dataset(run.config.data, uint64_t(run.config.seed), run.config.steps * run.config.grad_acc_steps);
-  std::vector<std::string> names = open_asked(settings.asked, run, RunFolder(settings.run), data);
-  names.insert(names.end(), settings.only.begin(), settings.only.end());
-  if (settings.list) return print_list(data);
-  std::vector<const Evaluation*> chosen =
-      names.empty() ? evaluations_of(data) : evaluations_named(names, data);
+  const Needs opened = open_asked(settings.asked, run, RunFolder(settings.run), data);
+  if (settings.list) return print_list(data, *run.model);
+  std::vector<const Evaluation*> chosen = chosen_by(settings.only, opened, data, *run.model);
   if (overrides.empty()) warn_of_other_data(settings.run, run.config);
   watch_signals();
   std::erase_if(chosen, [&](const Evaluation* each) {

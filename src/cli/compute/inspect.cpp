@@ -76,10 +76,10 @@ Tensor index_as_coordinate(const Decoder& model, int64_t count) {
 }
 
 std::string note_on(const std::string& encoding) {
-  const std::string name = base_name(encoding);
-  if (name == "hope")
-    return "hope turns no slow band: they carry no position, and tokens are drawn at their index.";
-  return fmt::format("{} learns no coordinate: every token stands at its index, in every head.", name);
+  const Traits& traits = find_encoding(encoding).traits;
+  return fmt::format(
+      "{} learns no coordinate (slow bands: {}): tokens are drawn at their index, in every head.",
+      traits.name, traits.slow_bands);
 }
 
 void inspect_verb(const InspectSettings& s) {

@@ -150,12 +150,15 @@ Manifest parse_manifest(std::string_view text, const std::string& where) {
   return out;
 }
 
+bool is_prepared(const std::filesystem::path& folder) {
+  return std::filesystem::exists(folder / kManifestFile);
+}
+
 Manifest read_manifest(const std::filesystem::path& folder) {
-  const std::filesystem::path file = folder / "manifest.json";
-  if (!std::filesystem::exists(file))
-    throw Error(
-        fmt::format("{} is no prepared dataset: it has no manifest.json; 'darope data prepare' makes one",
-                    folder.string()));
+  const std::filesystem::path file = folder / kManifestFile;
+  if (!is_prepared(folder))
+    throw Error(fmt::format("{} is no prepared dataset: it has no {}; 'darope data prepare' makes one",
+                            folder.string(), kManifestFile));
   return parse_manifest(read_file(file), file.string());
 }
 

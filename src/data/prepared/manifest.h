@@ -60,11 +60,13 @@ struct Manifest {
   SplitFacts& operator[](Split split) { return splits[size_t(split)]; }
 };
 
+inline constexpr const char* kManifestFile = "manifest.json";
 inline constexpr const char* kRanksFile = "tokenizer.tiktoken";  // in the folder of a text, where it has one
 
 std::string to_json(const Manifest& manifest);
 Manifest parse_manifest(std::string_view text,
                         const std::string& where);  // an Error for anything to_json does not write
 Manifest read_manifest(const std::filesystem::path& folder);
+bool is_prepared(const std::filesystem::path& folder);  // it has a manifest
 
 }  // namespace darope

@@ -63,7 +63,7 @@ Preparation::Preparation(const Kind& kind, const PrepareRequest& request)
   }
   remove_leftovers_of(folder_);
   remove_leftovers(folder_);
-  remove_file(folder_ / "manifest.json");  // of one that was killed just before its end
+  remove_file(folder_ / kManifestFile);  // of one that was killed just before its end
   manifest_.kind = kind.name;
 }
 
@@ -184,7 +184,7 @@ Manifest Preparation::finish() {
   throw_if_stopped();
   if (progress_ && progress_->terminal()) progress_->show(expected_, "");
   for (const Split split : {Split::train, Split::validation, Split::test}) close(split);
-  write_file(folder_ / "manifest.json", to_json(manifest_));
+  write_file(folder_ / kManifestFile, to_json(manifest_));
   rename_path(folder_, out_);
   finished_ = true;
   remove_file(out_ / kMark);  // last: until then the folder could be told from somebody else's

@@ -84,20 +84,34 @@ TokenSource bytes_as_tokens(const File& file, const std::string& name) {
   return {name, file, bytes, 1, false};
 }
 
+// The bytes of documents end to end, a mark behind each.
+class BytesOfDocuments {
+ public:
+  void add(std::string_view document) {
+    starts_.push_back(int64_t(tokens_->size()));
+    for (const char c : document) tokens_->push_back(static_cast<unsigned char>(c));
+    tokens_->push_back(uint16_t(kEndOfDocument));
+  }
+  void add_jsonl(std::span<const std::byte> bytes, const std::string& name) {
+    parse_jsonl(bytes, name, {}, {.document = [&](std::string_view document) { add(document); }});
+  }
+  bool empty() const { return starts_.empty(); }
+  TokenSource source(const std::string& name) const {
+    TokenSource out(name, tokens_, std::as_bytes(std::span(*tokens_)), 2, false);
+    out.set_document_starts(starts_);
+    return out;
+  }
+
+ private:
+  std::shared_ptr<std::vector<uint16_t>> tokens_ = std::make_shared<std::vector<uint16_t>>();
+  std::vector<int64_t> starts_;
+};
+
 TokenSource documents_as_tokens(const File& file, const std::string& name) {
-  auto tokens = std::make_shared<std::vector<uint16_t>>();
-  std::vector<int64_t> starts;
-  const auto add = [&](std::string_view document) {
-    starts.push_back(int64_t(tokens->size()));
-    for (const char c : document) tokens->push_back(static_cast<unsigned char>(c));
-    tokens->push_back(uint16_t(kEndOfDocument));
-  };
-  parse_jsonl(file->bytes(), name, {}, {.document = add});
-  if (starts.empty()) throw Error(name + " holds no document: each line should be an object with `text`");
-  const std::span<const std::byte> bytes = std::as_bytes(std::span(*tokens));
-  TokenSource source(name, std::move(tokens), bytes, 2, false);
-  source.set_document_starts(std::move(starts));
-  return source;
+  BytesOfDocuments documents;
+  documents.add_jsonl(file->bytes(), name);
+  if (documents.empty()) throw Error(name + " holds no document: each line should be an object with `text`");
+  return documents.source(name);
 }
 
 bool is_jsonl(const std::string& name) {
@@ -120,30 +134,20 @@ std::vector<std::filesystem::path> texts_in(const std::filesystem::path& folder)
 }
 
 TokenSource folder_as_tokens(const std::filesystem::path& folder) {
-  const std::string name = folder.string();
-  auto tokens = std::make_shared<std::vector<uint16_t>>();
-  std::vector<int64_t> starts;
-  const auto add = [&](std::string_view document) {
-    starts.push_back(int64_t(tokens->size()));
-    for (const char c : document) tokens->push_back(static_cast<unsigned char>(c));
-    tokens->push_back(uint16_t(kEndOfDocument));
-  };
+  BytesOfDocuments documents;
   for (const std::filesystem::path& path : texts_in(folder)) {
     const MappedFile file(path);
     const std::span<const std::byte> bytes = file.bytes();
     if (is_jsonl(path.string()))
-      parse_jsonl(bytes, path.string(), {}, {.document = add});
+      documents.add_jsonl(bytes, path.string());
     else if (std::find(bytes.begin(), bytes.end(), std::byte{0}) == bytes.end())
-      add(text_of(bytes));
+      documents.add(text_of(bytes));
   }
-  if (starts.empty())
-    throw Error(name +
+  if (documents.empty())
+    throw Error(folder.string() +
                 " is a folder without texts: give one with .txt, .md, .jsonl or other UTF-8 files, or "
                 "one that 'darope data prepare' made");
-  const std::span<const std::byte> bytes = std::as_bytes(std::span(*tokens));
-  TokenSource source(name, std::move(tokens), bytes, 2, false);
-  source.set_document_starts(std::move(starts));
-  return source;
+  return documents.source(folder.string());
 }
 
 TokenSource ids_as_tokens(const File& file, const std::string& name) {

@@ -11,7 +11,7 @@ from pathlib import Path
 from ..rows import some_of
 from .measures import edit_similarity
 from .question import Question
-from .suite import WHOLE, Source, Suite, fitting
+from .suite import WHOLE, Source, Suite, of_rows
 
 __all__ = ["SUITE", "identifiers", "question", "statement"]
 
@@ -130,11 +130,8 @@ def check(data: Path, books: Path) -> None:
 
 
 def questions(source: Source, length: int) -> list[Question]:
-    return [
-        fitting(source, question(part, row, length, source.ends))
-        for part, rows in some_of(source.data / "crosscodeeval", FILES).items()
-        for row in rows[: source.limit]
-    ]
+    files = some_of(source.data / "crosscodeeval", FILES)
+    return of_rows(source, files, lambda part, row: question(part, row, length, source.ends))
 
 
 SUITE = Suite(

@@ -9,10 +9,11 @@ from functools import lru_cache
 from pathlib import Path
 
 from ...files import sha256_of_file
+from ..rows import Row
 from .books import Books
 from .question import SEED, Plan, Question, fitted, kept
 
-__all__ = ["GROWING", "WHOLE", "Source", "Suite", "books_of", "fitting", "made"]
+__all__ = ["GROWING", "WHOLE", "Source", "Suite", "books_of", "fitting", "made", "of_rows"]
 
 GROWING, WHOLE = (1, 2, 4, 8), (8,)  # times the training length, where no lengths are asked for
 
@@ -81,3 +82,12 @@ def fitting(source: Source, question: Question) -> Question:
     while source.tokens(prompt) > most:
         prompt, kept = source.ends(prompt, 0, kept), kept - 1
     return replace(question, prompt=prompt)
+
+
+def of_rows(
+    source: Source, files: dict[str, list[Row]], question: Callable[[str, Row], Question]
+) -> list[Question]:
+    """One question for each row of each file, as many as are asked for."""
+    return [
+        fitting(source, question(part, row)) for part, rows in files.items() for row in rows[: source.limit]
+    ]
