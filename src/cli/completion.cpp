@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <sstream>
+
 #include "base/names.h"
 #include "cli/verbs.h"
 #include "cli/words.h"
@@ -23,18 +25,16 @@ void each_verb(const VerbTable& verb, const std::string& path, const auto& use) 
     each_verb(each, path.empty() ? each.name : path + " " + each.name, use);
 }
 
-// One function serves bash and, through bashcompinit, zsh: the verb is the words that are no options.
-std::string bash(const VerbTable& program) {
+// What bash and zsh share: the verb is the words that are no options, and `names` becomes what it takes.
+std::string find_names(const VerbTable& program, const std::string& typed) {
   std::string cases;
   std::vector<std::string> groups;  // verbs that have verbs of their own
   each_verb(program, "", [&](const std::string& path, const VerbTable& verb) {
     if (!path.empty() && !verb.verbs.empty()) groups.push_back(path);
-    cases += fmt::format("    '{}') words='{}' ;;\n", path, fmt::join(names_of(verb), " "));
+    cases += fmt::format("    '{}') names='{}' ;;\n", path, fmt::join(names_of(verb), " "));
   });
-  return fmt::format(
-      R"(_darope() {{
-  local word words verb='' current="${{COMP_WORDS[COMP_CWORD]}}"
-  for word in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do
+  return fmt::format(R"(  local word verb='' names=''
+  for word in {}; do
     case "$word" in
       -*|*=*|*/*|*.*) break ;;
       *) verb="${{verb:+$verb }}$word" ;;
@@ -43,20 +43,49 @@ std::string bash(const VerbTable& program) {
     [ "$verb" = "${{verb% *}}" ] || break
   done
   case "$verb" in
-{}    *) words='' ;;
-  esac
-  COMPREPLY=($(compgen -W "$words" -- "$current"))
-  [ -n "$verb" ] && COMPREPLY+=($(compgen -f -- "$current"))
-  [[ ${{COMPREPLY[0]}} == *= ]] && compopt -o nospace 2>/dev/null
-  return 0
-}}
-complete -o filenames -F _darope darope
+{}  esac
 )",
-      fmt::join(groups, "|"), cases);
+                     typed, fmt::join(groups, "|"), cases);
 }
 
+// Bash cuts words at '=', so that of a setting $2 is the value alone; and it shows files as files, quoted
+// where that is needed, only if nothing else is among them.
+std::string bash(const VerbTable& program) {
+  return "_darope() {\n" + find_names(program, R"("${COMP_WORDS[@]:1:COMP_CWORD-1}")") +
+         R"(  local value='' current="${2//\\/}" files
+  [[ ${COMP_WORDS[COMP_CWORD]} == = || ${COMP_WORDS[COMP_CWORD-1]} == = ]] && value=yes
+  COMPREPLY=()
+  [ -n "$value" ] || mapfile -t COMPREPLY < <(compgen -W "$names" -- "$current")
+  [[ ${COMPREPLY[0]} == *= ]] && compopt -o nospace
+  [ -n "$verb" ] || return 0
+  mapfile -t files < <(compgen -f -- "$current")
+  [ ${#COMPREPLY[@]} != 0 ] || compopt -o filenames
+  COMPREPLY+=("${files[@]}")
+}
+complete -F _darope darope
+)";
+}
+
+// Sourced, it says whom it serves; from a folder of fpath, zsh runs the file itself at the first use.
 std::string zsh(const VerbTable& program) {
-  return "#compdef darope\nautoload -U +X bashcompinit && bashcompinit\n" + bash(program);
+  return "#compdef darope\n_darope() {\n" + find_names(program, R"("${(@)words[2,CURRENT-1]}")") +
+         R"(  if compset -P '*='; then
+    _files
+    return
+  fi
+  local none=1
+  local -a all=(${=names})
+  compadd -S '' -- ${(M)all:#*=} && none=0
+  compadd -- ${all:#*=} && none=0
+  [[ -n $verb ]] && _files && none=0
+  return none
+}
+if [[ $funcstack[1] == _darope ]]; then
+  _darope "$@"
+else
+  compdef _darope darope
+fi
+)";
 }
 
 std::string fish_words(const std::string& text) {
@@ -71,8 +100,14 @@ std::string fish_words(const std::string& text) {
 std::string fish(const VerbTable& program) {
   std::string out;
   each_verb(program, "", [&](const std::string& path, const VerbTable& verb) {
-    const std::string where =
-        path.empty() ? "__fish_use_subcommand" : "__fish_seen_subcommand_from " + verb.name;
+    std::string where = "__fish_use_subcommand";
+    if (!path.empty()) {
+      where.clear();
+      std::istringstream words(path);
+      for (std::string word; words >> word;)
+        where += (where.empty() ? "" : "; and ") + ("__fish_seen_subcommand_from " + word);
+      for (const VerbTable& each : verb.verbs) where += "; and not __fish_seen_subcommand_from " + each.name;
+    }
     for (const VerbTable& each : verb.verbs)
       out += fmt::format("complete -c darope -f -n '{}' -a {} -d '{}'\n", where, each.name,
                          fish_words(each.summary));

@@ -26,6 +26,16 @@ std::string list_of_kinds() {
   return out;
 }
 
+// Documents of one file of text may lie in several splits; items of other kinds lie in one.
+void print_items(const Kind& kind, const Manifest& manifest) {
+  if (kind.text) return;
+  const auto items = [&](Split split) { return manifest[split].items.size(); };
+  fmt::print("{} {}: {} to learn from, {} to validate, {} to test ({} sequences)\n",
+             items(Split::train) + items(Split::validation) + items(Split::test), kind.items,
+             items(Split::train), items(Split::validation), items(Split::test),
+             manifest[Split::test].sequences);
+}
+
 void print_counts(const Manifest& manifest) {
   fmt::print("{:<12} {:>9} {:>10} {:>12} {:>9} {:>9}\n", "split", "items", "sequences", "values", "shortest",
              "longest");
@@ -67,6 +77,7 @@ void prepare(DataSettings s) {
   kind.prepare(s.request, out);
   const Manifest manifest = out.finish();
   print_counts(manifest);
+  print_items(kind, manifest);
   print_skipped(manifest.skipped);
   if (s.strict && !manifest.skipped.empty())
     throw Error(fmt::format("{} skipped, as manifest.json in {} lists; --strict asked for none",
@@ -167,6 +178,8 @@ void add_data(CLI::App& app) {
   verb->add_option("--held-out", s->request.held_out,
                    "of text: the share of documents to validate with, and as many to test")
       ->capture_default_str();
+  verb->add_flag("--keep-short", s->request.keep_short,
+                 "of midi: pieces too, each whole, that are shorter than a sequence should be");
   verb->add_flag("--strict", s->strict, "end with exit code 3 if anything was skipped");
   verb->callback([s] { prepare(*s); });
 

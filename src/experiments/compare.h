@@ -4,6 +4,7 @@
 
 #include "experiments/process.h"
 #include "experiments/run.h"
+#include "experiments/threads.h"
 #include "runs/run_folder.h"
 #include "settings/compare.h"
 
@@ -35,11 +36,7 @@ std::map<std::string, std::filesystem::path> finished_in(const std::vector<RunCo
 // at.
 void take_finished(const std::vector<RunConfig>& plan, const std::filesystem::path& bundle);
 
-// How many runs go side by side, and with how many threads each.
-struct Pace {
-  int64_t jobs, threads;
-};
-Pace pace_of(const CompareConfig& config);
+Pace pace_of(const std::vector<RunConfig>& plan, const CompareConfig& config);  // on this machine
 
 // How runs are started. One that has not used a processor for so many seconds is asked to stop, and ended if
 // it does not answer.

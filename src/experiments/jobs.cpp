@@ -199,19 +199,14 @@ Process start_job(RunConfig config, const ComparisonFolder& folder, int64_t thre
   return Process(launch.program, {"train", settings.string()}, log);
 }
 
-Pace pace_of(const CompareConfig& config) {
-  if (config.jobs < 0) throw Error(fmt::format("jobs is {}: it must be at least 0", config.jobs));
-  const bool gpu = config.device != "cpu" && at::hasCUDA();
-  const int64_t cores = std::max<int64_t>(1, std::thread::hardware_concurrency());
-  const int64_t jobs = config.jobs > 0 ? config.jobs : gpu ? 1 : cores;
-  // Runs that share a GPU prepare their batches on shares of the cores: threads beyond those wait for each
-  // other.
-  return {jobs, config.threads > 0 ? config.threads : gpu ? std::max<int64_t>(1, cores / jobs) : 1};
+Pace pace_of(const std::vector<RunConfig>& plan, const CompareConfig& config) {
+  const bool on_cpu = config.device == "cpu" || !at::hasCUDA();
+  return pace_for(plan, config.jobs, on_cpu, std::max<int64_t>(1, std::thread::hardware_concurrency()));
 }
 
 void run_plan(const std::vector<RunConfig>& plan, const CompareConfig& config, const Launch& launch) {
   const ComparisonFolder folder(config.dump_dir);
-  Pool pool(plan, folder, pace_of(config), launch);
+  Pool pool(plan, folder, pace_of(plan, config), launch);
   pool.run();
   throw_if_stopped();
   if (!pool.failures().empty()) {

@@ -80,7 +80,7 @@ Cost measure(const RunConfig& whole, int64_t threads, const ComparisonFolder& sc
 
 void print_cost(const std::vector<RunConfig>& plan, const CompareConfig& config,
                 const std::set<std::string>& finished, const Launch& launch) {
-  const Pace pace = pace_of(config);
+  const Pace pace = pace_of(plan, config);
   const Scratch scratch;
   std::map<std::string, Cost> costs;
   fmt::print("{:<24} {:>12} {:>10} {:>9} {:>10} {:>10}\n", "encoding", "parameters", "a step", "a run",

@@ -1,11 +1,11 @@
 #include "experiments/saved_run.h"
 
-#include <ATen/Parallel.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "base/config.h"
 #include "base/error.h"
+#include "experiments/threads.h"
 
 namespace darope {
 namespace {
@@ -71,7 +71,7 @@ SavedRun open_run(const RunFolder& folder, const Which& which, const std::vector
   out.step = checkpoint.step;
   if (!which.encoding.empty()) change_encoding(out.config.model, which.encoding, folder.path());
   const at::Device device = find_device(out.config.device);
-  if (out.config.threads > 0) at::set_num_threads(int(out.config.threads));
+  use_threads(out.config, device.is_cpu());
   out.model = std::make_unique<Decoder>(out.config.model, device, find_dtype(out.config.dtype, device));
   out.model->weights().read(SafetensorsFile(checkpoint.folder / kModelFile), out.model->weights().flat());
   out.model->refresh();

@@ -138,7 +138,7 @@ class Rounds {
 
   // The first round is made in any case: before it nothing tells how long a run takes.
   bool fits(const std::vector<RunConfig>& plan) const {
-    const double needed = RunTimes(plan).of_those_left(plan, pace_of(config_).jobs);
+    const double needed = RunTimes(plan).of_those_left(plan, pace_of(plan, config_).jobs);
     if (record_.seconds + needed > budget_.seconds) {
       fmt::print(stderr, "The next round would take about {}, and {} of {} are spent: no more rounds.\n",
                  format_time(needed), format_time(record_.seconds), config_.until);

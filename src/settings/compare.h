@@ -19,7 +19,7 @@ struct CompareConfig : RunConfig {
     visit("seeds", seeds,
           "runs of each encoding; each has its own start and data order, the same for all encodings",
           {.least = 1, .most = kMostSeeds});
-    visit("jobs", jobs, "runs side by side; 0: one for each core with one thread each, on a GPU one",
+    visit("jobs", jobs, "runs side by side, which share the cores; 0: one for each core, on a GPU one",
           {.least = 0});
     visit("rounds", rounds, "of --settle: seeds in all, after each round");
     visit("until", until,

@@ -110,7 +110,8 @@ def bash_completes(line, tmp_path):
     script = tmp_path / "completion.bash"
     script.write_text(run("completion", "bash", cwd=tmp_path).stdout)
     quoted = " ".join(f"'{word}'" for word in words)
-    code = f"source {script}; COMP_WORDS=({quoted}); COMP_CWORD={len(words) - 1}; _darope; "
+    code = f"source {script}; COMP_WORDS=({quoted}); COMP_CWORD={len(words) - 1}; "
+    code += f"compopt() {{ :; }}; _darope darope '{words[-1]}' '{words[-2]}'; "
     code += 'printf "%s\\n" "${COMPREPLY[@]}"'
     return subprocess.run(["bash", "-c", code], capture_output=True, text=True, cwd=tmp_path).stdout.split()
 

@@ -50,6 +50,28 @@ def test_own_files(pieces, tmp_path):
     )
 
 
+def test_few_pieces_leave_a_test_of_several(tmp_path):
+    folder = tmp_path / "few"
+    folder.mkdir()
+    for i in range(13):
+        (folder / f"{i:02}.mid").write_bytes(piece(i, notes=20 if i < 5 else 700))
+    said = darope("prepare", "midi", folder, "--out", tmp_path / "set")
+    manifest = json.loads((tmp_path / "set" / "manifest.json").read_text())
+    splits = manifest["splits"]
+    assert [len(splits[s]["items"]) for s in ("train", "validation", "test")] == [4, 2, 2]
+    tested = splits["test"]["sequences"]
+    assert f"8 pieces: 4 to learn from, 2 to validate, 2 to test ({tested} sequences)" in said
+    assert [each["name"] for each in manifest["skipped"]] == [f"{i:02}.mid" for i in range(5)]
+    said = darope("prepare", "midi", folder, "--out", tmp_path / "all", "--keep-short")
+    assert "13 pieces: 7 to learn from, 3 to validate, 3 to test" in said and "skipped" not in said
+    names = [f"{i:02}.mid" for i in range(13)]
+    kept = json.loads((tmp_path / "all" / "manifest.json").read_text())["splits"]
+    assert sorted(item[0] for facts in kept.values() for item in facts["items"]) == names
+    (folder / "12.mid").unlink()
+    refused = darope("prepare", "midi", folder, "--out", tmp_path / "none", code=2)
+    assert "7 usable ones are too few" in refused and "at least 8" in refused and "--keep-short" in refused
+
+
 def test_events_are_shown_in_words(pieces, tmp_path):
     darope("prepare", "midi", pieces, "--out", tmp_path / "set")
     words = probe("vocabulary").split()

@@ -290,7 +290,7 @@ void add_compare(CLI::App& app) {
   verb->add_option("--margin", s->margin, "with --power: the margin to ask about");
   verb->add_option("--out", s->out, "folder of this comparison");
   verb->add_option("--jobs", s->jobs,
-                   "runs side by side; 0: one for each core with one thread each, on a GPU one");
+                   "runs side by side, which share the cores; 0: one for each core, on a GPU one");
   verb->add_option("--shard", s->shard,
                    "i/N: only every N-th run, from the i-th on (counted from 0), for one of N machines");
   verb->add_option("--from", s->from,

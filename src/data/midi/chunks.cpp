@@ -30,7 +30,7 @@ std::vector<int64_t> notes_by_bar(const MidiFile& piece, int64_t bar) {
 }
 
 // A stretch ends behind the bar whose notes would be too many for it.
-std::vector<Stretch> stretches(const MidiFile& piece, double tokens_per_note) {
+std::vector<Stretch> stretches(const MidiFile& piece, double tokens_per_note, bool keep_short) {
   const int64_t ticks = kBeatsPerBar * piece.ticks_per_quarter, end = end_of(piece) + 1;
   const std::vector<int64_t> notes = notes_by_bar(piece, ticks);
   const int64_t bars = int64_t(notes.size());
@@ -45,7 +45,7 @@ std::vector<Stretch> stretches(const MidiFile& piece, double tokens_per_note) {
     inside = 0;
     for (int64_t b = start; b <= bar; ++b) inside += notes[size_t(b)];
   }
-  if (double(inside) * tokens_per_note >= kLeast) out.push_back({start * ticks, end});
+  if (!is_short(inside, tokens_per_note) || (keep_short && out.empty())) out.push_back({start * ticks, end});
   if (out.size() == 1) out[0] = {0, end};
   return out;
 }
@@ -74,9 +74,11 @@ double tokens_per_note(const MidiFile& piece) {
          double(piece.notes.size());
 }
 
-std::vector<std::vector<uint16_t>> sequences(const MidiFile& piece, double tokens_per_note) {
+bool is_short(int64_t notes, double tokens_per_note) { return double(notes) * tokens_per_note < kLeast; }
+
+std::vector<std::vector<uint16_t>> sequences(const MidiFile& piece, double tokens_per_note, bool keep_short) {
   std::vector<std::vector<uint16_t>> out;
-  const std::vector<Stretch> parts = stretches(piece, tokens_per_note);
+  const std::vector<Stretch> parts = stretches(piece, tokens_per_note, keep_short);
   for (size_t i = 0; i < parts.size(); ++i) {
     std::vector<uint16_t> tokens = tokens_of(piece, parts[i]);
     if (tokens.empty()) continue;

@@ -65,6 +65,7 @@ void prepare_bonn(const PrepareRequest& request, Preparation& out) {
 struct Bonn {
   static constexpr Kind kind{.name = "bonn",
                              .source = "Bonn EEG: the folder of its 500 text files; a stand-in for sleep-edf",
+                             .items = "segments",
                              .prepare = prepare_bonn,
                              .show = show_signal,
                              .windows = true};

@@ -47,6 +47,7 @@ void prepare_edf(const PrepareRequest& request, Preparation& out) {
 struct Edf {
   static constexpr Kind kind{.name = "edf",
                              .source = "own EDF files: a folder, split by file; --channel names the signal",
+                             .items = "recordings",
                              .prepare = prepare_edf,
                              .show = show_signal,
                              .windows = true};

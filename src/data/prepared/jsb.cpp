@@ -80,6 +80,7 @@ std::string show_chorale(std::span<const int64_t> tokens) {
 struct Jsb {
   static constexpr Kind kind{.name = "jsb",
                              .source = "JSB Chorales: Jsb16thSeparated.json, or the folder it lies in",
+                             .items = "pieces",
                              .prepare = prepare_jsb,
                              .show = show_chorale};
 };

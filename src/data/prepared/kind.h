@@ -20,12 +20,14 @@ struct PrepareRequest {
   std::vector<std::filesystem::path> more_sources = {};  // of text, behind the first
   std::filesystem::path ranks = {};                      // of text: a rank file; none: bytes
   double held_out = 0.05;                                // of text: this share validates, and as much tests
+  bool keep_short = false;                               // of midi: pieces shorter than a sequence should be
 };
 
 // A kind of dataset: a file of its name (define.h), and a line in kinds.cpp. What depends on the data, its
 // vocabulary above all, is not here but in the manifest that `prepare` makes.
 struct Kind {
-  std::string_view name, source;  // what SOURCE should be
+  std::string_view name, source;     // what SOURCE should be
+  std::string_view items = "items";  // what they are to people
   void (*prepare)(const PrepareRequest& request, Preparation& out);
   // A sequence for people, lines with their ends. Null: text, as the dataset's tokenizer decodes it.
   std::string (*show)(std::span<const int64_t> stored) = nullptr;

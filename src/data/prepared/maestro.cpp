@@ -62,6 +62,7 @@ void prepare_maestro(const PrepareRequest& request, Preparation& out) {
 struct Maestro {
   static constexpr Kind kind{.name = "maestro",
                              .source = "MAESTRO v3: the folder maestro-v3.0.0, with its years and its .csv",
+                             .items = "pieces",
                              .prepare = prepare_maestro,
                              .show = show_events,
                              .present = transpose};

@@ -10,6 +10,7 @@ struct Midi {
   static constexpr Kind kind{
       .name = "midi",
       .source = "your own piano pieces: a folder of .mid and .midi files, at any depth",
+      .items = "pieces",
       .prepare = prepare,
       .show = show_events,
       .present = transpose};

@@ -14,6 +14,12 @@ namespace fs = std::filesystem;
 
 constexpr int64_t kLargestFile = 16 << 20;
 
+Error too_short() {
+  return Error(fmt::format(
+      "it is too short: a sequence should have about {} tokens; --keep-short of 'midi' takes it as it is",
+      remi::kContext / 4));
+}
+
 std::string read_midi(const fs::path& file) { return read_file(file, kLargestFile); }
 
 MidiFile parse_piece(const std::string& bytes) {
@@ -22,13 +28,18 @@ MidiFile parse_piece(const std::string& bytes) {
   return piece;
 }
 
+struct Piece {
+  std::string name;
+  int64_t notes;
+};
+
 struct Collection {
-  std::vector<std::string> pieces;  // the files that are sound
+  std::vector<Piece> pieces;  // the files that are sound
   int64_t notes = 0, unclosed = 0;
   double tokens_per_note = 0;  // the mean over the pieces
 
   void add(const std::string& name, const MidiFile& piece) {
-    pieces.push_back(name);
+    pieces.push_back({name, int64_t(piece.notes.size())});
     notes += int64_t(piece.notes.size());
     unclosed += piece.unclosed;
     tokens_per_note += (remi::tokens_per_note(piece) - tokens_per_note) / double(pieces.size());
@@ -72,21 +83,27 @@ void prepare_performances(const PrepareRequest& request, const std::vector<std::
   out.set_vocabulary(remi::kVocabulary);
   out.expect(int64_t(2 * names.size()));
   const Collection found = survey(request.source, names, out);
-  const std::vector<Split> splits = out.draw_splits(int64_t(found.pieces.size()), request.seed);
-  for (size_t i = 0; i < found.pieces.size(); ++i) {
-    const std::string& name = found.pieces[i];
+  std::vector<Piece> usable;
+  for (const Piece& piece : found.pieces)
+    if (request.keep_short || !remi::is_short(piece.notes, found.tokens_per_note))
+      usable.push_back(piece);
+    else
+      out.skip(piece.name, too_short());
+  const std::vector<Split> splits = out.draw_splits(int64_t(usable.size()), request.seed);
+  for (size_t i = 0; i < usable.size(); ++i) {
+    const std::string& name = usable[i].name;
     out.advance(name);
     std::vector<std::vector<uint16_t>> sequences;
     const auto read = [&] {
-      sequences = remi::sequences(parse_piece(read_midi(request.source / name)), found.tokens_per_note);
-      if (sequences.empty())
-        throw Error(
-            fmt::format("it is too short: a sequence should have about {} tokens", remi::kContext / 4));
+      sequences = remi::sequences(parse_piece(read_midi(request.source / name)), found.tokens_per_note,
+                                  request.keep_short);
+      if (sequences.empty()) throw too_short();
     };
     if (!read_or_skip(out, name, read)) continue;
     for (const std::vector<uint16_t>& sequence : sequences) out.add(splits[i], name, sequence);
   }
   out.option("seed", request.seed);
+  if (request.keep_short) out.option("keep_short", true);
   out.fact("pieces", found.pieces.size());
   out.fact("notes", found.notes);
   out.fact("notes_never_let_go", found.unclosed);

@@ -15,8 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kMark = ".darope-preparing";  // the folder is ours to remove
-constexpr size_t kShown = 40;   // characters of a name; a line that breaks cannot be drawn over
-constexpr int64_t kFewest = 3;  // items, one for each split
+constexpr size_t kShown = 40;  // characters of a name; a line that breaks cannot be drawn over
 
 fs::path without_slash(const fs::path& path) { return path.has_filename() ? path : path.parent_path(); }
 
@@ -48,7 +47,7 @@ void write_as(NpyWriter& out, const std::vector<uint32_t>& ids) {
 }  // namespace
 
 Preparation::Preparation(const Kind& kind, const PrepareRequest& request)
-    : out_(without_slash(request.out)), folder_(out_.string() + ".preparing") {
+    : kind_(kind), out_(without_slash(request.out)), folder_(out_.string() + ".preparing") {
   check_free(out_);
   if (fs::exists(fs::symlink_status(folder_)) && (fs::is_symlink(folder_) || !fs::exists(folder_ / kMark)))
     throw Error(fmt::format(
@@ -191,17 +190,21 @@ Manifest Preparation::finish() {
   return manifest_;
 }
 
-std::vector<Split> draw_splits(int64_t count, uint64_t seed, const std::string& skipped) {
-  if (count < kFewest)
-    throw Error(fmt::format("{} sound files are too few for three splits ({}): give at least {}", count,
-                            skipped, kFewest));
+std::vector<Split> draw_splits(int64_t count, uint64_t seed, bool parts, const std::string& skipped) {
+  constexpr int64_t kFew = 40;  // from here on a twentieth is at least two
+  const int64_t fewest = parts ? 3 : 8;
+  if (count < fewest)
+    throw Error(fmt::format("{} usable ones are too few for three splits ({}): give at least {}", count,
+                            skipped, fewest));
   std::vector<size_t> order(size_t(count), 0);
   std::iota(order.begin(), order.end(), size_t{0});
   Random random(seed, "prepare/split");
   for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
-  const size_t share = std::max<size_t>(1, (order.size() + 10) / 20);
+  const int64_t share =
+      parts || count >= kFew ? std::max<int64_t>(1, (count + 10) / 20) : std::min<int64_t>(3, count / 4);
   std::vector<Split> out(size_t(count), Split::train);
-  for (size_t i = 0; i < 2 * share; ++i) out[order[i]] = i < share ? Split::validation : Split::test;
+  for (size_t i = 0; i < size_t(2 * share); ++i)
+    out[order[i]] = i < size_t(share) ? Split::validation : Split::test;
   return out;
 }
 

@@ -11,9 +11,11 @@
 
 namespace darope {
 
-// 90/5/5 in an order drawn by the seed: the split of each of `count` items, at least one in each. `skipped`
-// goes into the Error of too few.
-std::vector<Split> draw_splits(int64_t count, uint64_t seed, const std::string& skipped = "none skipped");
+// 90/5/5 in an order drawn by the seed: the split of each of `count` items. Of few, more than a twentieth
+// tests, since a verdict needs at least two witnesses: items, unless they have `parts`. `skipped` goes into
+// the Error of too few.
+std::vector<Split> draw_splits(int64_t count, uint64_t seed, bool parts = false,
+                               const std::string& skipped = "none skipped");
 
 // A dataset in the making. Everything goes to OUT.preparing and is renamed to OUT by finish(); before that
 // nothing at OUT looks like a dataset, and without finish() nothing is left. A preparation that was killed is
@@ -50,7 +52,7 @@ class Preparation {
   }
   void fact(const std::string& key, nlohmann::ordered_json value) { manifest_.facts[key] = std::move(value); }
   std::vector<Split> draw_splits(int64_t items, uint64_t seed) const {
-    return darope::draw_splits(items, seed, skipped());
+    return darope::draw_splits(items, seed, kind_.part != nullptr, skipped());
   }
   Manifest finish();  // an Error where a split has remained empty
 
@@ -63,6 +65,7 @@ class Preparation {
   void close(Split split);
   std::string skipped() const;  // how many, and why the first
 
+  const Kind& kind_;
   std::filesystem::path out_, folder_;
   Manifest manifest_;
   std::optional<Descriptor> lock_;  // held while this process writes there

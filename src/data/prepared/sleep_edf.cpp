@@ -130,6 +130,7 @@ struct SleepEdf {
   static constexpr Kind kind{
       .name = "sleep-edf",
       .source = "Sleep-EDF Expanded: the folder with sleep-cassette/ in it, or that folder",
+      .items = "nights",
       .prepare = prepare_sleep_edf,
       .show = show_signal,
       .windows = true};
