@@ -1,3 +1,5 @@
+#include "base/python.h"
+
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -22,12 +24,9 @@ void give(std::vector<std::string>& words, const char* option, const std::string
   if (!value.empty()) words.insert(words.end(), {option, value});
 }
 
-// Becomes the Python package, which stands on Hugging Face's library: that of the virtual environment the
-// program was built with, or the one in PATH.
+// Becomes the Python package, which stands on Hugging Face's library.
 [[noreturn]] void become_python(const char* module, std::vector<std::string> words) {
-  const fs::path here = fs::read_symlink("/proc/self/exe").parent_path();
-  const fs::path own = here / "../.venv/bin/python";
-  words.insert(words.begin(), {fs::exists(own) ? own.lexically_normal().string() : "python3", "-m", module});
+  words.insert(words.begin(), {python_program(), "-m", module});
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);

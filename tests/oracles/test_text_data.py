@@ -11,9 +11,11 @@ import subprocess
 import time
 
 import numpy as np
+import pyarrow
 import pytest
 import zstandard
 from programs import DAROPE, ROOT
+from pyarrow import parquet
 from tiktoken_oracle import original, write_ranks
 
 PACKINGS = {
@@ -116,11 +118,43 @@ def test_what_is_no_document_is_listed_and_the_rest_prepared(tmp_path):
     reasons = {each["name"]: each["reason"] for each in manifest["skipped"]}
     for i, reason in enumerate(bad.values()):
         assert reason in reasons[f"a.jsonl:{301 + i}"]
-    assert "zero byte" in reasons["c.txt"] and "pandas" in reasons["d.parquet"]
+    assert "zero byte" in reasons["c.txt"] and "d.parquet: " in reasons["d.parquet"]
     assert "cut short" in reasons["e.jsonl.gz"] and "skipped d.parquet" in said
     assert manifest["facts"]["bytes_outside_utf8"] == 10 and manifest["facts"]["empty_documents"] == 1
     every = sum((sequences(tmp_path / "set", split) for split in ("train", "validation", "test")), [])
     assert [*b"caf\xe9 " * 10, 256] in every
+
+
+def test_rows_of_parquet_are_documents(ranks, tmp_path):
+    texts = [*documents(200), "", None]
+    (tmp_path / "lines.jsonl").write_bytes(jsonl([text or "" for text in texts]))
+    for column in ("text", "content"):
+        table = pyarrow.table({"id": range(len(texts)), column: texts})
+        parquet.write_table(table, tmp_path / f"{column}.parquet", row_group_size=70)
+        for name in (f"{column}.parquet", "lines.jsonl"):
+            words = ["--out", tmp_path / f"of-{column}-{name}", "--tokenizer", ranks]
+            darope("data", "prepare", "text", tmp_path / name, *words)
+        for split in ("train", "validation", "test"):
+            rows, lines = (
+                sequences(tmp_path / f"of-{column}-{name}", split)
+                for name in (f"{column}.parquet", "lines.jsonl")
+            )
+            assert rows == lines and rows
+    manifest = json.loads((tmp_path / "of-text-text.parquet" / "manifest.json").read_text())
+    assert manifest["facts"]["empty_documents"] == 2
+
+
+def test_parquet_without_text_or_without_its_reader(tmp_path):
+    parquet.write_table(pyarrow.table({"id": [1, 2], "text": [3, 4]}), tmp_path / "none.parquet")
+    out = ["--out", tmp_path / "set"]
+    said = darope("data", "prepare", "text", tmp_path / "none.parquet", *out, code=2)
+    assert "no column of strings called text or content; there are id (int64), text (int64)" in said
+    (tmp_path / "hidden").mkdir()
+    (tmp_path / "hidden" / "pyarrow.py").write_text("raise ImportError")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(tmp_path / "hidden"))
+        said = darope("data", "prepare", "text", tmp_path / "none.parquet", *out, code=1)
+    assert said.count("\n") == 1 and "-m pip install pyarrow" in said
 
 
 def test_clear_refusals(ranks, tmp_path):

@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 
+#include "base/python.h"
 #include "base/signals.h"
 #include "data/prepared/define.h"
 #include "data/prepared/preparation.h"
@@ -131,18 +132,10 @@ class DocumentWriter {
   int64_t empty_ = 0, outside_utf8_ = 0, skipped_ = 0;
 };
 
-void refuse_parquet(const SourceFile& file) {
-  if (!file.name.ends_with(".parquet")) return;
-  throw Error(fmt::format(
-      "{} is parquet, which is not read here; make it .jsonl first: python3 -c \"import pandas; "
-      "pandas.read_parquet('{}', columns=['text']).to_json('{}.jsonl.gz', orient='records', lines=True)\"",
-      file.path.string(), file.path.string(), file.path.stem().string()));
-}
-
 void read_documents(const TextFile& file, DocumentWriter& writer) {
   const UnpackLimits any_size{.total_bytes = INT64_MAX};
-  refuse_parquet(file.file);
-  if (file.file.name.find(".jsonl") == std::string::npos) {
+  const bool rows = file.file.name.ends_with(".parquet");
+  if (!rows && file.file.name.find(".jsonl") == std::string::npos) {
     read_plain_text(file.file.path, any_size, kLongestUncut,
                     [&](std::string_view part) { writer.add(part); });
     return writer.end_document();
@@ -153,9 +146,11 @@ void read_documents(const TextFile& file, DocumentWriter& writer) {
     writer.add(text);
     writer.end_document();
   };
-  read_jsonl(file.file.path, {.unpack = any_size},
-             {.document = document,
-              .refuse = [&](int64_t line, const Error& reason) { writer.skip(line, reason); }});
+  const JsonlReader reader{.document = document,
+                           .refuse = [&](int64_t line, const Error& reason) { writer.skip(line, reason); }};
+  if (!rows) return read_jsonl(file.file.path, {.unpack = any_size}, reader);
+  read_json_lines(file.file.path.string(), JsonlLimits{}.line_bytes, reader,
+                  [&](const auto& add) { read_from_python("parquet.py", {file.file.path.string()}, add); });
 }
 
 void prepare_text(const PrepareRequest& request, Preparation& out) {
@@ -185,7 +180,7 @@ void prepare_text(const PrepareRequest& request, Preparation& out) {
 struct Text {
   static constexpr Kind kind{
       .name = "text",
-      .source = "text: .txt and .jsonl, plain, .gz, .zst or .xz; files, or folders of them",
+      .source = "text: .txt and .jsonl, plain, .gz, .zst or .xz, and .parquet; files, or folders of them",
       .prepare = prepare_text,
       .text = true};
 };

@@ -67,12 +67,18 @@ void read_jsonl(const std::filesystem::path& path, const JsonlLimits& limits, co
   parse_jsonl(MappedFile(path).bytes(), path.string(), limits, reader);
 }
 
+void read_json_lines(const std::string& name, int64_t line_bytes, const JsonlReader& reader,
+                     const std::function<void(const std::function<void(std::string_view)>&)>& give) {
+  LineReader lines(name, line_bytes, reader);
+  give([&](std::string_view piece) { lines.add(piece); });
+  lines.finish();
+}
+
 void parse_jsonl(std::span<const std::byte> file, const std::string& name, const JsonlLimits& limits,
                  const JsonlReader& reader) {
   if (file.empty()) throw Error(name + " is empty: it should hold documents");
-  LineReader lines(name, limits.line_bytes, reader);
-  unpack(file, name, limits.unpack, [&](std::string_view piece) { lines.add(piece); });
-  lines.finish();
+  read_json_lines(name, limits.line_bytes, reader,
+                  [&](const auto& add) { unpack(file, name, limits.unpack, add); });
 }
 
 }  // namespace darope

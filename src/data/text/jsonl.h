@@ -20,6 +20,9 @@ struct JsonlReader {
 // Plain, .gz, .zst or .xz, by the name. Blank lines are passed over; anything else that is no object with a
 // text is an Error with the line's number.
 void read_jsonl(const std::filesystem::path& path, const JsonlLimits& limits, const JsonlReader& reader);
+// The same of lines that come in pieces: `give` calls what it is given with one after the other.
+void read_json_lines(const std::string& name, int64_t line_bytes, const JsonlReader& reader,
+                     const std::function<void(const std::function<void(std::string_view)>&)>& give);
 void parse_jsonl(std::span<const std::byte> file, const std::string& name, const JsonlLimits& limits,
                  const JsonlReader& reader);
 

@@ -1,0 +1,18 @@
+#pragma once
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace darope {
+
+// That of the virtual environment the program was built with, or the one in PATH.
+std::string python_program();
+
+// Runs a file of the package beside the program and hands on what it prints, some at a time. An Error with
+// what it said last where it failed.
+void read_from_python(const std::filesystem::path& file, const std::vector<std::string>& words,
+                      const std::function<void(std::string_view)>& piece);
+
+}  // namespace darope
