@@ -13,8 +13,8 @@ struct Batch {
                 // with weight 0. Undefined: all places, in order
   Tensor targets;         // [N] int64: the token that follows
   Tensor weight;          // [N] float32; 0: not scored
-  Tensor documents = {};  // [B, T] int64: neighbours with one number are a document, and see no other;
-                          // undefined: a row is one document
+  Tensor documents = {};  // [B, T] int64: neighbours with one number are a document, see no other,
+                          // and count their positions from its first on; undefined: a row is one document
 
   template <class F>
   Batch map(F&& f) const {

@@ -26,6 +26,7 @@ struct DataConfig {
   int64_t test_examples = 256, test_seed = 1, free_running = 128;
   double test_share = 0.1;
   std::vector<double> weights;
+  std::string documents = "window";
 
   void fields(auto&& visit) {
     visit("task", task, "a synthetic task ('darope tasks' lists them)");
@@ -47,6 +48,10 @@ struct DataConfig {
     visit("weights", weights,
           "of a text from several sources, how often a document comes from each, in their order; empty: "
           "every document once in an epoch");
+    visit(
+        "documents", documents,
+        "of a prepared text: window, positions count within a window and attention crosses documents; apart, "
+        "each document is read as if it were alone");
   }
 };
 

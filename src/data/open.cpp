@@ -16,7 +16,7 @@ namespace {
 constexpr int64_t kTestsAtOnce = 64;
 
 void add(Sha256& hash, const Batch& batch) {
-  for (const Tensor& tensor : {batch.tokens, batch.rows, batch.targets, batch.weight})
+  for (const Tensor& tensor : {batch.tokens, batch.rows, batch.targets, batch.weight, batch.documents})
     if (tensor.defined()) hash.add({static_cast<const std::byte*>(tensor.const_data_ptr()), tensor.nbytes()});
 }
 
@@ -59,9 +59,15 @@ Dataset open_dataset(const DataConfig& config, uint64_t seed, int64_t batches) {
   if (config.batch_size > most || config.seq_len > most || config.batch_size * config.seq_len > most)
     throw Error(fmt::format("data.batch_size x data.seq_len is {} x {}: a batch may have at most {} tokens",
                             config.batch_size, config.seq_len, most));
-  if (!config.root_dir.empty()) return open_prepared(config, seed);
-  Dataset data = config.path.empty() ? open_task(config, seed, batches) : open_token_file(config, seed);
-  data.tokenizer = tokenizer_of(config);
+  const bool prepared = !config.root_dir.empty();
+  Dataset data = prepared              ? open_prepared(config, seed)
+                 : config.path.empty() ? open_task(config, seed, batches)
+                                       : open_token_file(config, seed);
+  if (config.documents != DataConfig{}.documents && !(prepared && data.tokenizer))
+    throw Error(
+        fmt::format("data.documents is {}: only a prepared text tells documents apart, and {} is none",
+                    config.documents, data.name));
+  if (!prepared) data.tokenizer = tokenizer_of(config);
   return data;
 }
 

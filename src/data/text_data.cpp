@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "base/names.h"
 #include "base/permutation.h"
 #include "data/open.h"
 #include "data/prepared/prepared_data.h"
@@ -65,22 +66,23 @@ std::vector<TextSource> sources_of(const PreparedData& data, const std::vector<d
 class TextStream final : public TrainStream {
  public:
   TextStream(std::shared_ptr<const PreparedData> data, const std::vector<double>& weights, int64_t rows,
-             int64_t length, uint64_t seed)
+             int64_t length, bool documents_apart, uint64_t seed)
       : data_(std::move(data)),
         sources_(sources_of(*data_, weights)),
         rows_(rows),
         length_(length),
+        documents_apart_(documents_apart),
         seed_(seed) {}
 
   Batch at(int64_t index) const override {
-    std::vector<Tokens> windows;
+    std::vector<Tokens> windows, documents;
     for (int64_t i = index * rows_; i < (index + 1) * rows_; ++i) {
       const int64_t block = i / kShuffled;
       const Permutation order(kShuffled, Random(seed_, "text/windows", uint64_t(block)));
       const int64_t window = block * kShuffled + int64_t(order(uint64_t(i % kShuffled)));
-      windows.push_back(read(window * length_, length_ + 1));
+      windows.push_back(read(window * length_, length_ + 1, documents.emplace_back()));
     }
-    return pack_windows(windows);
+    return pack_windows(windows, documents_apart_ ? documents : std::vector<Tokens>{});
   }
   int64_t tokens(int64_t) const override { return rows_ * length_; }
 
@@ -119,7 +121,8 @@ class TextStream final : public TrainStream {
     return at;
   }
 
-  Tokens read(int64_t token, int64_t count) const {
+  // The tokens, and for each how many documents of the stream come before its own.
+  Tokens read(int64_t token, int64_t count, Tokens& documents) const {
     Mark at = mark_before(token);
     int64_t skipped = token - at.token;
     Tokens out;
@@ -128,6 +131,7 @@ class TextStream final : public TrainStream {
       const int64_t taken = std::min(after.token - at.token - skipped, count - int64_t(out.size()));
       const Tokens part = (*data_)[Split::train].read(document, skipped, taken);
       out.insert(out.end(), part.begin(), part.end());
+      documents.resize(out.size(), at.documents);
       skipped = 0;
       at = after;
     }
@@ -137,10 +141,16 @@ class TextStream final : public TrainStream {
   std::shared_ptr<const PreparedData> data_;
   std::vector<TextSource> sources_;
   int64_t rows_, length_;
+  bool documents_apart_;
   uint64_t seed_;
   mutable std::mutex mutex_;  // over the marks, one every so many documents as far as was asked
   mutable std::vector<Mark> marks_ = {{}};
 };
+
+bool are_apart(const DataConfig& config) {
+  if (config.documents == "window" || config.documents == "apart") return config.documents == "apart";
+  throw Error(unknown_name("data.documents", config.documents, {"window", "apart"}));
+}
 
 std::shared_ptr<const TestSet> windows_of(const PreparedData& data, Split split, const DataConfig& config) {
   const auto stream = std::make_shared<const TokenSource>(data[split].stream());
@@ -150,21 +160,21 @@ std::shared_ptr<const TestSet> windows_of(const PreparedData& data, Split split,
         "{}: {} has {} tokens, too few for {} windows of {}; hold more out (--held-out) or choose "
         "a smaller data.seq_len",
         config.root_dir, name_of(split), stream->size(), kFewestWindows, config.seq_len));
-  return test_of_stream(stream, 0, count, config.seq_len);
+  return test_of_stream(stream, 0, count, config.seq_len, are_apart(config));
 }
 
 }  // namespace
 
 Dataset open_text(std::shared_ptr<const PreparedData> data, const DataConfig& config, uint64_t seed) {
-  return {
-      .name = dataset_name(config),
-      .family = std::string(data->kind.name),
-      .vocabulary = data->manifest.vocabulary,
-      .measure = Measure::nll,
-      .train = std::make_shared<TextStream>(data, config.weights, config.batch_size, config.seq_len, seed),
-      .tests = {{.multiple = 1, .set = windows_of(*data, Split::test, config)}},
-      .validation = windows_of(*data, Split::validation, config),
-      .tokenizer = data->tokenizer};
+  return {.name = dataset_name(config),
+          .family = std::string(data->kind.name),
+          .vocabulary = data->manifest.vocabulary,
+          .measure = Measure::nll,
+          .train = std::make_shared<TextStream>(data, config.weights, config.batch_size, config.seq_len,
+                                                are_apart(config), seed),
+          .tests = {{.multiple = 1, .set = windows_of(*data, Split::test, config)}},
+          .validation = windows_of(*data, Split::validation, config),
+          .tokenizer = data->tokenizer};
 }
 
 }  // namespace darope

@@ -16,10 +16,11 @@ namespace {
 constexpr int64_t kBlocks = 32;  // neighbours that are one witness, where there is but one document
 
 // Windows of length + 1 tokens from the given places.
-Batch windows_at(const TokenSource& source, const std::vector<int64_t>& places, int64_t length) {
+Batch windows_at(const TokenSource& source, const std::vector<int64_t>& places, int64_t length,
+                 const std::vector<std::vector<int64_t>>& documents = {}) {
   std::vector<std::vector<int64_t>> windows;
   for (const int64_t place : places) source.read(place, windows.emplace_back(size_t(length) + 1));
-  return pack_windows(windows);
+  return pack_windows(windows, documents);
 }
 
 // Windows from random places of the file's front, drawn by (seed, batch, row).
@@ -49,33 +50,44 @@ class TokenStream final : public TrainStream {
 class TokenTest final : public TestSet {
  public:
   TokenTest(std::shared_ptr<const TokenSource> source, std::vector<int64_t> places, int64_t length,
-            int64_t lead)
-      : source_(std::move(source)), places_(std::move(places)), length_(length), lead_(lead) {}
+            int64_t lead, bool documents_apart = false)
+      : source_(std::move(source)),
+        places_(std::move(places)),
+        length_(length),
+        lead_(lead),
+        documents_apart_(documents_apart) {}
   int64_t size() const override { return int64_t(places_.size()); }
 
   int64_t cluster(int64_t example) const override {
-    const int64_t first = document_at(0);
-    if (document_at(size() - 1) != first) return document_at(example) - first;
+    const int64_t first = document_of(places_.front());
+    if (document_of(places_.back()) != first) return document_of(places_[size_t(example)]) - first;
     return example * std::min(kBlocks, size()) / size();
   }
 
   Batch read(int64_t first, int64_t count) const override {
     std::vector<int64_t> begins;
     for (int64_t i = first; i < first + count; ++i) begins.push_back(places_[size_t(i)] - lead_);
-    Batch batch = windows_at(*source_, begins, lead_ + length_);
+    std::vector<std::vector<int64_t>> documents;
+    for (size_t i = 0; documents_apart_ && i < begins.size(); ++i) {
+      std::vector<int64_t>& of_window = documents.emplace_back();
+      for (int64_t at = begins[i]; at <= begins[i] + lead_ + length_; ++at)
+        of_window.push_back(document_of(at));
+    }
+    Batch batch = windows_at(*source_, begins, lead_ + length_, documents);
     batch.weight.view({count, lead_ + length_}).narrow(1, 0, lead_).zero_();
     return batch;
   }
 
  private:
-  int64_t document_at(int64_t example) const {
+  int64_t document_of(int64_t token) const {
     const std::vector<int64_t>& starts = source_->document_starts();
-    return std::upper_bound(starts.begin(), starts.end(), places_[size_t(example)]) - starts.begin() - 1;
+    return std::upper_bound(starts.begin(), starts.end(), token) - starts.begin() - 1;
   }
 
   std::shared_ptr<const TokenSource> source_;
   std::vector<int64_t> places_;  // of the first token of each stretch
   int64_t length_, lead_;
+  bool documents_apart_;
 };
 
 // At most `most` of the stretches that lie side by side from `begin` on, spread evenly over all `room` of
@@ -106,7 +118,8 @@ std::vector<TestLength> tests_of(const std::shared_ptr<const TokenSource>& sourc
 
 }  // namespace
 
-Batch pack_windows(const std::vector<std::vector<int64_t>>& windows) {
+Batch pack_windows(const std::vector<std::vector<int64_t>>& windows,
+                   const std::vector<std::vector<int64_t>>& documents) {
   const int64_t count = int64_t(windows.size()), length = int64_t(windows.at(0).size()) - 1;
   Batch out{at::empty({count, length}, at::kLong), Tensor(), at::empty({count * length}, at::kLong),
             at::ones({count * length})};
@@ -115,12 +128,17 @@ Batch pack_windows(const std::vector<std::vector<int64_t>>& windows) {
     std::copy(window.begin(), window.end() - 1, out.tokens.mutable_data_ptr<int64_t>() + i * length);
     std::copy(window.begin() + 1, window.end(), out.targets.mutable_data_ptr<int64_t>() + i * length);
   }
+  if (documents.empty()) return out;
+  const Batch ids = pack_windows(documents);
+  out.documents = ids.tokens;
+  out.weight = ids.targets.eq(ids.tokens.flatten()).to(at::kFloat);
   return out;
 }
 
 std::shared_ptr<const TestSet> test_of_stream(std::shared_ptr<const TokenSource> source, int64_t begin,
-                                              int64_t count, int64_t length) {
-  return std::make_shared<TokenTest>(std::move(source), spread(begin, count, count, length), length, 0);
+                                              int64_t count, int64_t length, bool documents_apart) {
+  return std::make_shared<TokenTest>(std::move(source), spread(begin, count, count, length), length, 0,
+                                     documents_apart);
 }
 
 Dataset open_token_file(const DataConfig& config, uint64_t seed) {

@@ -185,6 +185,8 @@ RunConfig resolve(RunConfig config, const Dataset& data) {
   if (config.model.max_seqlen == 0) config.model.max_seqlen = config.data.seq_len;
   config.model.check();
   refuse_quadratic(config.model, config.data.seq_len, config.allow_quadratic, "allow_quadratic=true");
+  if (config.data.documents == "apart")
+    refuse_masks(config.data.seq_len, config.allow_quadratic, "allow_quadratic=true");
   for (const std::string& encoding : config.model.layer_encodings())
     if (config.weights_of.empty() && !find_encoding(encoding).traits.trains)
       throw Error(

@@ -77,8 +77,11 @@ Tensor Decoder::hidden(const Tensor& tokens, const Tensor& rows, const Reading& 
   const bool training = reading.training;
   const int64_t first = cache ? cache->length : 0;
   Context context;
-  if (reading.documents.defined()) context.starts = document_starts(reading.documents);
-  const Tensor positions = at::arange(first, first + tokens.size(1), tokens.options().dtype(at::kDouble));
+  Tensor positions = at::arange(first, first + tokens.size(1), tokens.options().dtype(at::kDouble));
+  if (reading.documents.defined()) {  // each is read as if it were alone
+    context.starts = document_starts(reading.documents);
+    context.positions = positions = positions - context.starts;
+  }
   Tensor x = dropped(embed(w(plan_.embedding), tokens), training);
   Tensor normed = rms_norm(x, w(plan_.layers.front().attention_norm), config_.norm_eps);
   const auto add = [&](const Tensor& more, size_t next_norm) {

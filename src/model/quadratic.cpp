@@ -7,8 +7,17 @@
 
 namespace darope {
 
+static constexpr int64_t kShort = 2048;  // beyond it scores outweigh all else that a layer keeps
+
+void refuse_masks(int64_t length, bool allowed, const std::string& how) {
+  if (allowed || length <= kShort) return;
+  throw Error(fmt::format(
+      "data.documents=apart has no fast attention: it keeps a mask and scores for each pair of {} "
+      "tokens; {} goes on all the same",
+      length, how));
+}
+
 void refuse_quadratic(const DecoderConfig& model, int64_t length, bool allowed, const std::string& how) {
-  constexpr int64_t kShort = 2048;  // beyond it scores outweigh all else that a layer keeps
   if (allowed || length <= kShort) return;
   const std::vector<std::string> encodings = model.layer_encodings();
   for (size_t i = 0; i < encodings.size(); ++i) {

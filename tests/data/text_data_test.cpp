@@ -1,3 +1,6 @@
+#include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/allclose.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,6 +13,8 @@
 #include "data/open.h"
 #include "data/prepared/preparation.h"
 #include "data/prepared/prepared_data.h"
+#include "encodings/encoding.h"
+#include "model/decoder.h"
 #include "scratch.h"
 
 namespace darope {
@@ -142,6 +147,65 @@ TEST(TextData, WeightsSayHowOftenADocumentComesFromEachSource) {
   expect_contains(error_of([&] { open_dataset(config, 3, 10); }), "data.weights has 2 numbers");
   config.weights = {6, 4, 0};
   expect_contains(error_of([&] { open_dataset(config, 3, 10); }), "a weight of 0");
+}
+
+// Where a token's document ends, the next begins: the byte behind the end is no target, and each document of
+// a window has a number of its own.
+void expect_apart(const Batch& batch) {
+  const int64_t length = batch.tokens.size(1);
+  for (int64_t i = 0; i < batch.tokens.numel(); ++i) {
+    const bool ends = batch.tokens.flatten()[i].item<int64_t>() == kEndOfDocument;
+    EXPECT_EQ(batch.weight[i].item<float>(), ends ? 0 : 1);
+    if (i % length + 1 == length) continue;
+    const Tensor ids = batch.documents.flatten();
+    EXPECT_EQ(ids[i].item<int64_t>() != ids[i + 1].item<int64_t>(), ends);
+  }
+}
+
+TEST(TextData, DocumentsAreToldApartWhereThatIsAskedFor) {
+  const Scratch scratch;
+  DataConfig config = config_of(prepare(scratch, {50}), 4, 64);
+  const Dataset packed = open_dataset(config, 3, 10);
+  config.documents = "apart";
+  const Dataset apart = open_dataset(config, 3, 10);
+  EXPECT_FALSE(packed.train->at(0).documents.defined());
+  EXPECT_TRUE(apart.train->at(0).tokens.equal(packed.train->at(0).tokens));
+  EXPECT_NE(data_hash(apart, 10), data_hash(packed, 10));
+  expect_apart(apart.train->at(0));
+  expect_apart(apart.tests.at(0).set->read(0, 4));
+  expect_apart(apart.validation->read(3, 4));
+  config.documents = "each";
+  expect_contains(error_of([&] { open_dataset(config, 3, 10); }), "data.documents 'each'");
+  DataConfig task;
+  task.task = "parity", task.documents = "apart";
+  expect_contains(error_of([&] { open_dataset(task, 3, 10); }), "only a prepared text");
+}
+
+// The losses of a packed window are those that each of its documents has alone.
+TEST(TextData, ADocumentInAWindowIsReadAsIfItWereAlone) {
+  const Scratch scratch;
+  DataConfig config = config_of(prepare(scratch, {50}), 2, 64);
+  config.documents = "apart";
+  const Batch window = open_dataset(config, 3, 10).train->at(0);
+  for (const Spec& spec : encodings()) {
+    if (!spec.traits.trains) continue;
+    SCOPED_TRACE(spec.traits.name);
+    DecoderConfig shape;
+    shape.encoding = spec.traits.name, shape.dim = 16, shape.n_layers = 2, shape.n_heads = 2;
+    shape.vocab_size = kByteVocabulary, shape.max_seqlen = 64, shape.hidden_multiple = 8;
+    Decoder model(shape, at::kCPU, at::kDouble);
+    const at::NoGradGuard no_grad;
+    const Tensor nll = model.nll(window).view({2, 64});
+    for (int64_t row = 0; row < 2; ++row)
+      for (int64_t begin = 0, end; begin < 64; begin = end) {
+        const Tensor ids = window.documents[row];
+        for (end = begin + 1; end < 64 && ids[end].equal(ids[begin]); ++end) {
+        }
+        const auto part = [&](const Tensor& x) { return x.view({2, 64})[row].slice(0, begin, end); };
+        const Batch alone{part(window.tokens).unsqueeze(0), {}, part(window.targets), part(window.weight)};
+        EXPECT_TRUE(at::allclose(model.nll(alone), nll[row].slice(0, begin, end), 1e-9, 1e-9));
+      }
+  }
 }
 
 TEST(TextData, TestsAreTheHeldOutStreamWithADocumentForACluster) {
