@@ -5,24 +5,19 @@ they say.
 import base64
 import csv
 import io
-import json
 import os
 import pathlib
 import re
-import shutil
 import subprocess
 import xml.etree.ElementTree
 
 import pytest
+from browser import asked_for, complaints, open_page
 from comparison import ACCURACY, DATASETS, LOSSES, write_comparison, write_losses
 from programs import BUILD
-from selenium import webdriver
+from selenium.webdriver import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import Select
-
-CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
-if not CHROMIUM or not DRIVER:
-    pytest.skip("chromium and chromium-driver are not installed", allow_module_level=True)
 
 # Where to leave screenshots for a person to look at; nowhere without it.
 SHOTS = os.environ.get("DAROPE_SCREENSHOTS")
@@ -46,29 +41,6 @@ def losses(tmp_path_factory):
     write_losses(out)
     subprocess.run([BUILD / "report_probe", out], check=True, stdout=subprocess.DEVNULL)
     return out / "report.html"
-
-
-def open_page(path, width, dark=False):
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for argument in (
-        "--headless=new",
-        "--no-sandbox",
-        "--disable-dev-shm-usage",
-        "--disable-gpu",
-        "--hide-scrollbars",
-    ):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
-    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
-    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-    if dark:
-        driver.execute_cdp_cmd(
-            "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": "dark"}]}
-        )
-    driver.get(pathlib.Path(path).as_uri())
-    return driver
 
 
 @pytest.fixture
@@ -95,15 +67,9 @@ def column(driver, table, index):
 
 
 def test_is_quiet_and_asks_nothing_of_a_network(page):
-    assert [entry for entry in page.get_log("browser")] == []
-    events = [json.loads(entry["message"])["message"] for entry in page.get_log("performance")]
-    asked = {
-        event["params"]["request"]["url"]
-        for event in events
-        if event["method"] == "Network.requestWillBeSent"
-    }
-    assert {url for url in asked if not url.startswith(("file:", "data:"))} == set()
-    assert len([url for url in asked if url.startswith("file:")]) == 1
+    assert complaints(page) == []
+    (asked,) = asked_for(page)
+    assert asked.startswith("file:")
 
 
 def test_verdict_comes_first_in_plain_words(page):
@@ -155,7 +121,7 @@ def test_length_buttons_choose_the_tables(page):
 def test_hovering_a_chart_shows_values(page):
     canvas = page.find_element(By.CSS_SELECTOR, "canvas[data-chart=lengths]")
     page.execute_script("arguments[0].scrollIntoView({block: 'center'})", canvas)
-    webdriver.ActionChains(page).move_to_element(canvas).perform()
+    ActionChains(page).move_to_element(canvas).perform()
     lines = page.execute_script(
         "const tip = Chart.getChart(arguments[0]).tooltip;"
         "return tip.opacity ? tip.body.flatMap(part => part.lines) : []",

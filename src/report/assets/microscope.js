@@ -104,6 +104,13 @@ function drawFinding() {
     `moved within 1 % of the context of one that stands more than ${Math.floor(count / 8)} places away.`;
 }
 
+// Whole numbers from 0 to `most` in at most five round steps.
+function ticks(most) {
+  const ten = 10 ** Math.floor(Math.log10(Math.max(1, most / 5)));
+  const step = [1, 2, 5, 10].map(n => n * ten).find(size => 5 * size >= most);
+  return Array.from({ length: Math.floor(most / step) + 1 }, (_, i) => i * step);
+}
+
 const NS = "http://www.w3.org/2000/svg";
 function shape(name, attributes, text) {
   const node = document.createElementNS(NS, name);
@@ -118,12 +125,11 @@ function drawPlot() {
   const y = c => h - bottom - (h - top - bottom) * c / most;
   const name = { role: "img", "aria-label": "index against coordinate" };
   const svg = shape("svg", { viewBox: `0 0 ${w} ${h}`, ...name });
-  for (let i = 0; i <= 4; ++i) {
-    const up = most * i / 4, across = count * i / 4;
-    svg.append(shape("text", { x: left - 6, y: y(up) + 4, "text-anchor": "end" }, String(Math.round(up))));
-    svg.append(shape("text", { x: x(across - 0.5), y: h - 18, "text-anchor": "middle" },
-      String(Math.round(across))));
-  }
+  for (const up of ticks(most))
+    svg.append(shape("text", { class: "up", x: left - 6, y: y(up) + 4, "text-anchor": "end" }, String(up)));
+  for (const across of ticks(count - 1))
+    svg.append(shape("text", { class: "across", x: x(across), y: h - 18, "text-anchor": "middle" },
+      String(across)));
   svg.append(shape("text", { x: w / 2, y: h - 4, "text-anchor": "middle" }, "index"));
   svg.append(shape("text", { x: left + 6, y: 13 }, "coordinate"));
   const end = Math.min(count, most);
