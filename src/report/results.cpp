@@ -359,6 +359,7 @@ ordered_json results_json(const Summary& s, const Gathered& all) {
           {"costs", list(s.costs, [](const Cost& c) { return to_json(c); })},
           {"runs", list(all.runs, [](const Run& r) { return to_json(r); })},
           {"notes", s.notes},
+          {"cautions", cautions(s)},
           {"rule", rule_in_words(s)}};
 }
 

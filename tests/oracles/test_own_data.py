@@ -2,6 +2,7 @@
 
 import collections
 import fcntl
+import html
 import json
 import math
 import os
@@ -179,6 +180,31 @@ def test_a_loss_that_still_falls_is_said(tmp_path):
     (tmp_path / "own.txt").write_text("ab" * 9000)  # learned at once, and then flat
     late = done(*words, "steps=400", "optim.lr=0.02", "--out", "late", cwd=tmp_path)
     assert "still falling" not in late
+
+
+def cautions_of(page):
+    listed = page.partition("<h3>Before this is read</h3>")[2].partition("</ul>")[0]
+    return [html.unescape(each) for each in re.findall("<li>(.*?)</li>", listed, re.S)]
+
+
+def test_the_terminal_has_every_caution_of_the_page(tmp_path):
+    """Above the table; and the same stand in results.json."""
+    done("compare", *TASK, "--out", "mine", cwd=tmp_path)
+    printed = done("report", "mine", cwd=tmp_path)
+    cautions = cautions_of((tmp_path / "mine" / "report.html").read_text())
+    assert json.loads((tmp_path / "mine" / "results.json").read_text())["cautions"] == cautions
+    before_the_table = printed[: printed.index("\n1x ")]
+    for words in ("holds at this size", "too few logged steps to tell", "kept out"):
+        assert any(words in each for each in cautions), (words, cautions)
+    for caution in cautions:
+        assert f"Note: {caution}\n" in before_the_table
+
+
+def test_a_task_that_is_still_being_learned_is_said(tmp_path):
+    words = [QUICK, "--encodings", "rope", "--seeds", "1", "tasks=parity", "model.dim=16", "model.n_layers=1"]
+    words += ["model.n_heads=2", "data.test_examples=8", "data.free_running=0", "logging.freq=1"]
+    early = done("compare", *words, "steps=60", "optim.lr=5e-3", "optim.warmup=0", cwd=tmp_path)
+    assert "On parity the training loss was still falling" in early and "too few" not in early
 
 
 def test_yarn_beside_the_rope_it_stretches(tmp_path):
