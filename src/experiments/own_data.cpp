@@ -61,6 +61,8 @@ CompareConfig config_for(const std::filesystem::path& given) {
   CompareConfig config;
   const fs::path path = given.lexically_normal();  // ./my.txt is my.txt, and goes on with its runs
   const Size size = fs::exists(path / "manifest.json") ? prepared(path, config.data) : own(path, config.data);
+  if (!config.data.path.empty())  // which is scored at 8 times the training length too
+    config.encodings.insert(std::ranges::find(config.encodings, "rope") + 1, kStretched);
   config.name = dataset_name(config.data);
   config.dump_dir = (fs::path("runs") / config.name).string();
   config.seeds = 2;
