@@ -52,6 +52,7 @@ int run(int argc, char** argv) {
   add_export(app);
   add_import(app);
   add_lm_eval(app);
+  add_log(app);
   add_completion(app, program);
   add_man(app, program);
   program = table_of(app);
