@@ -21,12 +21,22 @@ void give(std::vector<std::string>& words, const char* option, const std::string
   if (!value.empty()) words.insert(words.end(), {option, value});
 }
 
-// Becomes the Python package, which stands on Hugging Face's library: that of the virtual environment the
-// program was built with, or the one in PATH.
-[[noreturn]] void become_python(const char* module, std::vector<std::string> words) {
+// The Python with the package in it: of the environment the program was built in, or of the one that its
+// installation links to, where the package lies beside the library; else the one in PATH.
+std::string find_python() {
   const fs::path here = fs::read_symlink("/proc/self/exe").parent_path();
-  const fs::path own = here / "../.venv/bin/python";
-  words.insert(words.begin(), {fs::exists(own) ? own.lexically_normal().string() : "python3", "-m", module});
+  const fs::path built = here / "../.venv/bin/python", installed = here / "../lib/darope";
+  if (fs::exists(built)) return built.lexically_normal();
+  if (!fs::exists(installed / "environment/bin/python3")) return "python3";
+  std::string path = (installed / "python").lexically_normal();
+  if (const char* more = ::getenv("PYTHONPATH")) path += fmt::format(":{}", more);
+  ::setenv("PYTHONPATH", path.c_str(), 1);
+  return (installed / "environment/bin/python3").lexically_normal();
+}
+
+// Becomes the Python package, which stands on Hugging Face's library.
+[[noreturn]] void become_python(const char* module, std::vector<std::string> words) {
+  words.insert(words.begin(), {find_python(), "-m", module});
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
