@@ -1,5 +1,5 @@
 # Two front doors: `make run` and `make test`. Both set up what a fresh machine lacks; the rest is CMake.
-.PHONY: run test build coverage clean
+.PHONY: run test build install coverage clean
 
 CMAKE := .venv/bin/cmake
 CONFIGURE := $(CMAKE) -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/.venv/bin/ninja \
@@ -20,6 +20,11 @@ build:
 	@$(MAKE) --no-print-directory build/build.ninja
 	@$(CMAKE) --build build --target darope python_package
 	@$(MAKE) --no-print-directory link
+
+# The program, its library, the Python package, the manual and completions: PREFIX=, DESTDIR=.
+PREFIX ?= /usr/local
+install: build
+	@DESTDIR=$(DESTDIR) $(CMAKE) --install build --prefix $(abspath $(PREFIX))
 
 # Which lines the tests run, of C++ and of Python, and how few of them are too few.
 coverage:

@@ -44,11 +44,15 @@ class Run:
     def scores(self):
         """One row per score, as results.jsonl has them, beside dataset, encoding and seed."""
         names = {key: self.facts.get(key) for key in ("dataset", "encoding", "seed")}
-        return _table([{**names, **row} for row in _lines(self.folder / folders.SCORES)])
+        return _table([{**names, **row} for row in self.rows(folders.SCORES)])
 
     def metrics(self):
         """One row per logged step: the training loss is `loss/out`."""
-        return _table(_lines(self.folder / folders.METRICS))
+        return _table(self.rows(folders.METRICS))
+
+    def rows(self, name: str) -> list[dict]:
+        """The objects of one of its files of lines, as they stand there; none where it is not."""
+        return _lines(self.folder / name)
 
     def __repr__(self) -> str:
         return f"Run({str(self.folder)!r})"
@@ -71,7 +75,7 @@ class Comparison:
                 {**{key: run.facts[key] for key in names}, **row}
                 for run in self.runs
                 if run.finished
-                for row in _lines(run.folder / folders.SCORES)
+                for row in run.rows(folders.SCORES)
             ]
         )
 

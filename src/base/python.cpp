@@ -17,6 +17,13 @@ namespace fs = std::filesystem;
 namespace {
 
 fs::path beside_program() { return fs::read_symlink("/proc/self/exe").parent_path(); }
+fs::path installed() { return (beside_program() / "../lib/darope").lexically_normal(); }
+
+// The folder with the package in it: where the build leaves it, or `make install`.
+fs::path packages() {
+  const fs::path built = beside_program() / "python";
+  return fs::exists(built) ? built : installed() / "python";
+}
 
 class Pipe {
  public:
@@ -78,13 +85,19 @@ pid_t start(std::vector<std::string> command, const Pipe& out, const Pipe& error
 }  // namespace
 
 std::string python_program() {
-  const fs::path own = beside_program() / "../.venv/bin/python";
-  return fs::exists(own) ? own.lexically_normal().string() : "python3";
+  const fs::path built = beside_program() / "../.venv/bin/python",
+                 linked = installed() / "environment/bin/python3";
+  if (fs::exists(built)) return built.lexically_normal();
+  if (!fs::exists(linked)) return "python3";
+  std::string path = packages();
+  if (const char* more = ::getenv("PYTHONPATH")) path += fmt::format(":{}", more);
+  ::setenv("PYTHONPATH", path.c_str(), 1);
+  return linked;
 }
 
 void read_from_python(const fs::path& file, const std::vector<std::string>& words,
                       const std::function<void(std::string_view)>& piece) {
-  std::vector<std::string> command{python_program(), (beside_program() / "python/darope" / file).string()};
+  std::vector<std::string> command{python_program(), (packages() / "darope" / file).string()};
   command.insert(command.end(), words.begin(), words.end());
   Pipe out, errors;
   const pid_t id = start(command, out, errors);

@@ -7,7 +7,8 @@
 
 namespace darope {
 
-// That of the virtual environment the program was built with, or the one in PATH.
+// The Python with the package in it: of the environment the program was built in, or of the one that its
+// installation links to, to which PYTHONPATH then shows the package; else the one in PATH.
 std::string python_program();
 
 // Runs a file of the package beside the program and hands on what it prints, some at a time. An Error with

@@ -1,5 +1,6 @@
 #include <cstdio>
 
+#include "base/config.h"
 #include "base/error.h"
 #include "base/streams.h"
 #include "cli/common/run_verbs.h"
@@ -10,8 +11,8 @@
 namespace darope {
 namespace {
 
-bool asks_for_help(const std::vector<std::string>& words) {
-  return std::ranges::find(words, "--help") != words.end() || std::ranges::find(words, "-h") != words.end();
+bool has(const std::vector<std::string>& words, const char* word) {
+  return std::ranges::find(words, word) != words.end();
 }
 
 // Prints the help of the verb, or of the one beneath it, that the words name.
@@ -21,6 +22,12 @@ int print_help(const VerbTable& verb, const std::vector<std::string>& words) {
     for (const VerbTable& each : verb.verbs)
       if (each.name == words[1]) asked = &each;
   std::fputs(asked->help.c_str(), stdout);
+  close_output();
+  return kDone;
+}
+
+int print_settings(const VerbTable& verb) {
+  std::fputs(help_text(settings_of(verb)).c_str(), stdout);
   close_output();
   return kDone;
 }
@@ -45,6 +52,7 @@ int run(int argc, char** argv) {
   add_export(app);
   add_import(app);
   add_lm_eval(app);
+  add_log(app);
   add_completion(app, program);
   add_man(app, program);
   program = table_of(app);
@@ -52,7 +60,8 @@ int run(int argc, char** argv) {
   check_words(program, words);
   for (const VerbTable& each : compute_verbs())
     if (!words.empty() && words.front() == each.name) {
-      if (asks_for_help(words)) return print_help(each, words);
+      if (has(words, "--help") || has(words, "-h")) return print_help(each, words);
+      if (each.settings && has(words, kHelpSettings)) return print_settings(each);
       compute(argv);
     }
   return run_verbs(app, argc, argv);

@@ -14,8 +14,8 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Words {
-  std::vector<std::string> runs;  // or, where there is one, `run`
-  std::string run, to, encoding, out, tasks, data, max_length, batch_size, dtype, device, limit, shots,
+  std::vector<std::string> runs;
+  std::string source, to, encoding, out, tasks, data, max_length, batch_size, dtype, device, limit, shots,
       lengths, books, prompts;
   bool run_programs = false;
 };
@@ -42,7 +42,7 @@ void give(std::vector<std::string>& words, const char* option, const std::string
 void add_export(CLI::App& app) {
   auto given = std::make_shared<Words>();
   CLI::App* verb = app.add_subcommand("export", "write a run as a folder that Hugging Face's library loads");
-  verb->add_option("RUN", given->run, "a run's folder, or one checkpoint's")->required();
+  verb->add_option("RUN", given->source, "a run's folder, or one checkpoint's")->required();
   verb->add_option("--to", given->to, "hf: as it is; stock: as a Llama, where it is one")
       ->required()
       ->check(CLI::IsMember({"hf", "stock"}));
@@ -50,7 +50,7 @@ void add_export(CLI::App& app) {
                    "with --to stock: another that the weights fit, such as yarn:factor=8 for rope");
   verb->add_option("DIR", given->out, "a new folder")->required();
   verb->callback([given] {
-    std::vector<std::string> words{"export", given->run, "--to", given->to};
+    std::vector<std::string> words{"export", given->source, "--to", given->to};
     give(words, "--encoding", given->encoding);
     words.push_back(given->out);
     become_python("darope.hf", words);
@@ -60,12 +60,12 @@ void add_export(CLI::App& app) {
 void add_import(CLI::App& app) {
   auto given = std::make_shared<Words>();
   CLI::App* verb = app.add_subcommand("import", "make a run of a Llama-style model with RoPE");
-  verb->add_option("HF_DIR", given->run, "the model's folder")->required();
+  verb->add_option("HF_DIR", given->source, "the model's folder")->required();
   verb->add_option("--encoding", given->encoding, "darope begins where it is RoPE inside the window")
       ->required();
   verb->add_option("--out", given->out, "a new folder, for the run")->required();
   verb->callback([given] {
-    become_python("darope.hf", {"import", given->run, "--encoding", given->encoding, "--out", given->out});
+    become_python("darope.hf", {"import", given->source, "--encoding", given->encoding, "--out", given->out});
   });
 }
 
@@ -115,6 +115,28 @@ void add_lm_eval(CLI::App& app) {
     give(words, "--prompts", given->prompts);
     give(words, "--keep-with", fs::read_symlink("/proc/self/exe").string());
     become_python("darope.benchmarks", words);
+  });
+}
+
+void add_log(CLI::App& app) {
+  struct Told {
+    std::vector<std::string> folders;
+    bool wandb = false, mlflow = false;
+    std::string project = "darope";
+  };
+  auto given = std::make_shared<Told>();
+  CLI::App* verb = app.add_subcommand("log", "tell Weights & Biases or MLflow of finished runs");
+  verb->add_option("RUN", given->folders, "folders of runs and comparisons")->required();
+  verb->add_flag("--wandb", given->wandb, "files that 'wandb sync' sends; nothing is sent here");
+  verb->add_flag("--mlflow", given->mlflow, "to MLFLOW_TRACKING_URI, or where MLflow itself keeps runs");
+  verb->add_option("--project", given->project, "of wandb; the experiment of MLflow")->capture_default_str();
+  verb->callback([given] {
+    if (!given->wandb && !given->mlflow) throw Error("log to whom? Give --wandb, --mlflow or both");
+    std::vector<std::string> words = given->folders;
+    if (given->wandb) give(words, "--to", "wandb");
+    if (given->mlflow) give(words, "--to", "mlflow");
+    give(words, "--project", given->project);
+    become_python("darope.log", words);
   });
 }
 

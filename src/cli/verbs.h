@@ -20,6 +20,7 @@ void add_settings(CLI::App& app);
 void add_export(CLI::App& app);
 void add_import(CLI::App& app);
 void add_lm_eval(CLI::App& app);
+void add_log(CLI::App& app);
 // Those that describe all verbs, which `program` holds once all are there.
 void add_completion(CLI::App& app, const VerbTable& program);
 void add_man(CLI::App& app, const VerbTable& program);

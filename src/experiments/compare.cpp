@@ -75,6 +75,21 @@ class Belonging {
 
 }  // namespace
 
+// Examples of one source are one witness, and of one alone nothing tells how sources vary.
+static void check_witnesses(const RunConfig& run, const Dataset& data) {
+  if (run.data.root_dir.empty()) return;
+  for (const TestLength& test : data.tests) {
+    const int64_t first = test.set->cluster(0);
+    bool several = false;
+    for (int64_t i = 1; i < test.set->size() && !several; ++i) several = test.set->cluster(i) != first;
+    if (!several)
+      throw Error(fmt::format(
+          "all of the test of {} comes from one source, and a verdict needs at least two: prepare the data "
+          "again, from more files",
+          run.data.root_dir));
+  }
+}
+
 // The run of the plan whose weights an encoding is scored with that is a change at evaluation.
 static std::string stretched(const RunConfig& variant, const std::vector<RunConfig>& plan) {
   const auto base_of = [](const RunConfig& run) { return Plan(run.model).layers.front().encoding->base(); };
@@ -123,6 +138,7 @@ std::vector<RunConfig> make_plan(const CompareConfig& config) {
       run.data.task = task;
       run.seed = run.model.seed = config.seed + i;
       const Dataset data = open_data(run);
+      if (i == 0) check_witnesses(run, data);
       std::vector<std::string> in_order = config.encodings;  // what is trained comes first
       std::ranges::stable_partition(in_order, trains);
       for (const std::string& encoding : in_order) {

@@ -61,6 +61,8 @@ CompareConfig config_for(const std::filesystem::path& given) {
   CompareConfig config;
   const fs::path path = given.lexically_normal();  // ./my.txt is my.txt, and goes on with its runs
   const Size size = is_prepared(path) ? prepared(path, config.data) : own(path, config.data);
+  if (!config.data.path.empty())  // which is scored at 8 times the training length too
+    config.encodings.insert(std::ranges::find(config.encodings, "rope") + 1, kStretched);
   config.name = dataset_name(config.data);
   config.dump_dir = (fs::path("runs") / config.name).string();
   config.seeds = 2;
@@ -76,6 +78,7 @@ CompareConfig config_for(const std::filesystem::path& given) {
   config.model.init = "fan_in";
   config.model.tied = size.vocabulary > 1000;
   config.steps = steps_for(config, size.tokens, size.vocabulary);
+  config.logging.freq = std::max<int64_t>(1, config.steps / 50);  // enough to see where the loss goes
   config.optim.lr = 2e-3;
   config.optim.beta2 = 0.98;
   return config;

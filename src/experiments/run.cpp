@@ -198,6 +198,11 @@ RunConfig resolve(RunConfig config, const Dataset& data) {
 int run(RunConfig given, const Resume& resume) {
   const Dataset data = open_data(given);
   const RunConfig config = resolve(given, data);
+  if (config.validation.every > 0 && !data.validation)
+    throw Error(
+        fmt::format("validation.every is {}, and in {} there is nothing to validate on: leave it at "
+                    "0, or prepare the data ('darope data prepare'), which sets some aside",
+                    config.validation.every, data.name));
   const at::Device device = find_device(config.device);
   const at::ScalarType type = find_dtype(config.dtype, device);
   check_past(config, resume);  // refuses before anything is made

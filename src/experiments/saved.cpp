@@ -42,7 +42,13 @@ void take_finished(const std::vector<RunConfig>& plan, const fs::path& bundle) {
 
 std::vector<RunConfig> share_of(const std::vector<RunConfig>& plan, const Shard& shard) {
   std::vector<RunConfig> share;
-  for (size_t i = size_t(shard.index); i < plan.size(); i += size_t(shard.count)) share.push_back(plan[i]);
+  std::map<std::string, int64_t>
+      places;  // of the trainings: a run that scores another's weights is beside it
+  for (const RunConfig& run : plan)
+    if (run.weights_of.empty()) places.emplace(run.name, int64_t(places.size()));
+  for (const RunConfig& run : plan)
+    if (places.at(run.weights_of.empty() ? run.name : run.weights_of) % shard.count == shard.index)
+      share.push_back(run);
   return share;
 }
 

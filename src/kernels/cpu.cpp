@@ -35,7 +35,22 @@ namespace darope::kernels {
   void gelu(T*, T*, int64_t, int64_t);                \
   }
 #ifdef __x86_64__
-#define DAROPE_EACH(declare, T) declare(baseline, T) declare(x86_64_v3, T) declare(x86_64_v4, T)
+// A level that the build leaves out is the one below it.
+#ifdef DAROPE_WITHOUT_x86_64_v3
+namespace baseline {}
+namespace x86_64_v3 = baseline;
+#define DAROPE_V3(declare, T)
+#else
+namespace x86_64_v3 {}
+#define DAROPE_V3(declare, T) declare(x86_64_v3, T)
+#endif
+#ifdef DAROPE_WITHOUT_x86_64_v4
+namespace x86_64_v4 = x86_64_v3;
+#define DAROPE_V4(declare, T)
+#else
+#define DAROPE_V4(declare, T) declare(x86_64_v4, T)
+#endif
+#define DAROPE_EACH(declare, T) declare(baseline, T) DAROPE_V3(declare, T) DAROPE_V4(declare, T)
 #define DAROPE_BEST(function) {x86_64_v4::function, x86_64_v3::function, baseline::function}
 #else
 #define DAROPE_EACH(declare, T) declare(baseline, T)

@@ -303,7 +303,14 @@ std::string verdict_against(const std::string& reference, const AtLength& at, co
 // Of any metric, then what only the compared one has.
 constexpr const char* kColumns =
     "dataset,family,metric,axis,x,encoding,finished_seeds,diverged_seeds,mean,low,high,pooled,seed_sd,"
-    "normalised,normalised_true,cousineau_morey,loftus_masson,learned,against_reference\r\n";
+    "normalised,normalised_true,cousineau_morey,loftus_masson,learned,against_reference,unigram,bigram\r\n";
+
+// What counting gets on a metric, where it says so.
+std::optional<double> baseline(const Metric& metric, const std::string& name, double x) {
+  const auto places = metric.baselines.find(name);
+  if (places == metric.baselines.end() || !places->second.contains(x)) return std::nullopt;
+  return places->second.at(x);
+}
 
 std::string csv_row(const Dataset& d, const Metric& metric, double x, const Cell& c) {
   const auto end = [&](double stats::Interval::* side) {
@@ -362,6 +369,7 @@ ordered_json results_json(const Summary& s, const Gathered& all) {
           {"costs", list(s.costs, [](const Cost& c) { return to_json(c); })},
           {"runs", list(all.runs, [](const Run& r) { return to_json(r); })},
           {"notes", s.notes},
+          {"cautions", cautions(s)},
           {"rule", rule_in_words(s)}};
 }
 
@@ -370,15 +378,17 @@ std::string results_csv(const Summary& summary) {
   for (const Dataset* d : summary.all_datasets()) {
     for (const AtLength& at : d->lengths)
       for (const Cell& c : at.cells)
-        text += fmt::format("{},{},{},{},{}\r\n", csv_row(*d, d->metric, at.x, c), number(c.cousineau_morey),
-                            number(at.loftus_masson),
+        text += fmt::format("{},{},{},{},{},{},{}\r\n", csv_row(*d, d->metric, at.x, c),
+                            number(c.cousineau_morey), number(at.loftus_masson),
                             !d->metric.higher_better ? ""
                             : at.learned             ? "yes"
                                                      : "no",
-                            verdict_against(summary.reference, at, c.encoding));
+                            verdict_against(summary.reference, at, c.encoding),
+                            number(baseline(d->metric, "unigram", at.x)),
+                            number(baseline(d->metric, "bigram", at.x)));
     for (const Beside& beside : d->beside)
       for (const Beside::Place& place : beside.places)
-        for (const Cell& c : place.cells) text += csv_row(*d, beside.metric, place.x, c) + ",,,,\r\n";
+        for (const Cell& c : place.cells) text += csv_row(*d, beside.metric, place.x, c) + ",,,,,,\r\n";
   }
   return text;
 }

@@ -135,11 +135,7 @@ std::string setting_in_words(const Summary& summary) {
                     most = count_text(double(summary.parameters));
   if (summary.parameters > 0)
     text += fmt::format(", models of {} parameters", least == most ? most : least + " to " + most);
-  text += ".";
-  if (small(summary))
-    text +=
-        " Everything below holds at this size; a larger model or a longer training can turn the order round.";
-  return text;
+  return text + ".";
 }
 
 std::string headline(const Overall& overall, const Summary& summary) {
@@ -213,6 +209,62 @@ std::string rule_in_words(const Summary& summary) {
   return text;
 }
 
+namespace {
+
+// Of what nobody learned only this is worth a word: that some runs got more than half way.
+bool is_told(const AtLength& at, const Split& split) { return at.learned || split.modes.high_mean > 0.5; }
+
+// What a mean hides, and whose intervals are their own.
+void add_unsteady(const Dataset& dataset, const AtLength& at, std::vector<std::string>& out) {
+  const std::string where =
+      fmt::format("{}{}{}", dataset.name, at.x == 0 ? "" : " ", place_name(dataset.metric.axis, at.x));
+  std::vector<Split> told = at.splits;
+  std::erase_if(told, [&](const Split& split) { return !is_told(at, split); });
+  if (!told.empty()) out.push_back(fmt::format("{}: {}", where, in_words(told)));
+  std::vector<std::string> apart = at.judged && at.learned ? at.judged->apart : std::vector<std::string>{};
+  for (const Split& split : at.splits) std::erase(apart, split.encoding);
+  const bool one = apart.size() == 1;
+  if (!apart.empty())
+    out.push_back(
+        fmt::format("{}: the runs of {} go with the others' from seed to seed much less; intervals with {} "
+                    "rest on {} own runs.",
+                    where, and_list(apart), one ? "it" : "them", one ? "its" : "their"));
+}
+
+// The same news at several lengths is one sentence: "kept out (1x, 2x): parity".
+void add_by_length(const Summary& summary, const char* news, std::vector<std::string> Overall::* names,
+                   std::vector<std::string>& out) {
+  std::vector<std::pair<std::vector<std::string>, std::vector<std::string>>> lengths;  // as they come
+  for (const Overall& o : summary.overall) {
+    if ((o.*names).empty()) continue;
+    auto found = std::ranges::find(lengths, o.*names, [](const auto& each) { return each.first; });
+    if (found == lengths.end()) found = lengths.insert(found, {o.*names, {}});
+    found->second.push_back(o.x == 0 ? "test set" : place_name(o.metric.axis, o.x));
+  }
+  for (const auto& [who, where] : lengths)
+    out.push_back(fmt::format("{} ({}): {}.", news, fmt::join(where, ", "), and_list(who)));
+}
+
+}  // namespace
+
+std::vector<std::string> cautions(const Summary& summary) {
+  std::vector<std::string> out;
+  if (small(summary))
+    out.push_back(
+        "Everything here holds at this size; a larger model or a longer training can turn the order round.");
+  if (std::ranges::any_of(summary.overall, [](const Overall& o) { return o.one_seed(); }))
+    out.push_back(
+        "With one seed, what is said is about these trained models alone: training again with another seed "
+        "may turn it round.");
+  for (const Dataset& dataset : summary.datasets)
+    for (const AtLength& at : dataset.lengths) add_unsteady(dataset, at, out);
+  add_by_length(summary, "Not learned by any encoding, and kept out", &Overall::not_learned, out);
+  add_by_length(summary, "Not compared because of a diverged run", &Overall::diverged, out);
+  for (const Variants& each : summary.variants) out.push_back(options_in_words(each));
+  out.insert(out.end(), summary.notes.begin(), summary.notes.end());
+  return out;
+}
+
 std::string in_words(const std::vector<Split>& splits) {
   std::map<std::pair<size_t, size_t>, std::vector<std::string>> encodings;  // by runs ahead, and runs
   for (const Split& each : splits)
@@ -252,15 +304,6 @@ std::string units_in_words(const Summary& summary) {
   return fmt::format("{}", fmt::join(units, "; "));
 }
 
-std::string one_seed_in_words(const Summary& summary) {
-  const bool any = std::any_of(summary.overall.begin(), summary.overall.end(),
-                               [](const Overall& o) { return o.one_seed(); });
-  return any ? "With one seed, what is said is about these trained models alone: training again with another "
-               "seed "
-               "may turn it round."
-             : "";
-}
-
 std::string options_in_words(const Variants& variants) {
   std::map<std::string, std::vector<std::string>> datasets;  // by what was typed
   for (const auto& [dataset, typed] : variants.by_dataset) datasets[typed].push_back(dataset);
@@ -277,6 +320,8 @@ std::string terminal_table(const Summary& summary) {
   size_t first = 12;
   for (const Dataset& dataset : summary.datasets) first = std::max(first, dataset.name.size() + 2);
   std::string text;
+  for (const std::string& caution : cautions(summary)) text += "Note: " + printable(caution) + '\n';
+  if (!text.empty()) text += '\n';
   const auto line = [&](const std::string& name, const auto& value) {
     text += fmt::format("{:<{}}", printable(name), first);
     for (size_t e = 0; e < summary.encodings.size(); ++e)
@@ -310,9 +355,6 @@ std::string terminal_table(const Summary& summary) {
         "ranks "
         "and verdict\n";
   for (const Overall& overall : summary.overall) text += printable(headline(overall, summary)) + '\n';
-  if (const std::string caveat = one_seed_in_words(summary); !caveat.empty()) text += caveat + '\n';
-  for (const Variants& each : summary.variants) text += printable(options_in_words(each)) + '\n';
-  for (const std::string& note : summary.notes) text += "Note: " + printable(note) + '\n';
   return text;
 }
 

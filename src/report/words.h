@@ -5,14 +5,13 @@
 namespace darope::report {
 
 // The verdict in plain words. Names stand as they are: what puts a sentence into HTML escapes it.
-std::string setting_in_words(
-    const Summary& summary);  // what was compared, and "at this size" where that matters
+std::string setting_in_words(const Summary& summary);  // what was compared
 std::string headline(const Overall& overall,
                      const Summary& summary);        // who leads at one length, and how sure that is
 std::string rule_in_words(const Summary& summary);   // what better, tied and undecided mean here
 std::string units_in_words(const Summary& summary);  // what the scores of tables are
-std::string one_seed_in_words(
-    const Summary& summary);  // what verdicts on a single seed are worth; "" where there is none
+// What to know before a ranking is read, a sentence each; the page, the terminal and results.json have them.
+std::vector<std::string> cautions(const Summary& summary);
 std::string in_words(const std::vector<Split>& splits);  // "1 of 3 runs of ... far ahead of the rest"
 std::string in_words(const stats::Need& need);           // "about 8 seeds in all"
 std::string baselines_in_words(const Dataset& dataset, double x);  // "unigram 3.31, bigram 2.45"; or ""

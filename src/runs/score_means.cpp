@@ -18,10 +18,19 @@ ScoreMean mean_of(const ScoreKey& key, double at, const std::vector<double>& val
   return {key, at, mean, count > 1 ? std::sqrt(squares / (count - 1)) : 0, int64_t(values.size())};
 }
 
-std::string unit_of(const ScoreKey& key, const std::vector<Metric>& metrics) {
+const Metric* find_metric(const ScoreKey& key, const std::vector<Metric>& metrics) {
   const auto found =
       std::find_if(metrics.begin(), metrics.end(), [&](const Metric& m) { return key_of(m) == key; });
-  return found == metrics.end() ? "" : found->axis.unit;
+  return found == metrics.end() ? nullptr : &*found;
+}
+
+// What counting gets, where the metric says so.
+std::string baselines_at(const Metric& metric, double at, const std::string& place) {
+  std::string out;
+  for (const auto& [name, places] : metric.baselines)
+    if (const auto found = places.find(at); found != places.end())
+      out += fmt::format("{:>8}  {:16} {:10.4f}\n", place, name, found->second);
+  return out;
 }
 
 }  // namespace
@@ -44,9 +53,11 @@ std::string table_of(const std::vector<ScoreMean>& means, const std::vector<Metr
       out +=
           fmt::format("{:>8}  {:16} {:>10} {:>10} {:>9}\n", axis, "metric", "mean", "deviation", "examples");
     }
-    out += fmt::format("{:>8}  {:16} {:10.4f} {:10.4f} {:9}\n",
-                       fmt::format("{}{}", each.at, unit_of(each.key, metrics)), each.key.metric, each.mean,
+    const Metric* metric = find_metric(each.key, metrics);
+    const std::string place = fmt::format("{}{}", each.at, metric ? metric->axis.unit : "");
+    out += fmt::format("{:>8}  {:16} {:10.4f} {:10.4f} {:9}\n", place, each.key.metric, each.mean,
                        each.deviation, each.examples);
+    if (metric) out += baselines_at(*metric, each.at, place);
   }
   return out;
 }

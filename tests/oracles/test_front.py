@@ -7,6 +7,7 @@ import subprocess
 
 import jsonschema
 import pytest
+import torch
 import yaml
 from commands import QUICK, run
 from programs import DAROPE, ROOT
@@ -91,6 +92,20 @@ def test_settings_by_prefix_and_as_a_schema(tmp_path):
     for wrong in ({"stepz": 3}, {"steps": 0}, {"steps": "many"}, {"optim": {"lrr": 1}}):
         with pytest.raises(jsonschema.ValidationError):
             jsonschema.validate(wrong, schema)
+
+
+def test_a_verb_lists_its_settings_without_torch(alone):
+    for verb, own in (("train", "dump_dir="), ("compare", "encodings="), ("eval", "device=")):
+        listed = alone(verb, "--help-settings")
+        assert listed.returncode == 0 and own in listed.stdout and "seq_len=256" in listed.stdout
+    assert "margins.loss" not in alone("train", "--help-settings").stdout
+
+
+def test_a_dry_run_on_a_device_that_is_not_there_is_refused(tmp_path):
+    if torch.cuda.is_available():
+        pytest.skip("there is a GPU")
+    asked = run("compare", QUICK, "--dry-run", "device=cuda", cwd=tmp_path)
+    assert asked.returncode == 2 and "torch finds no GPU" in asked.stderr and asked.stdout == ""
 
 
 def test_the_page_of_settings_is_what_the_program_prints(tmp_path):

@@ -1,9 +1,13 @@
 """Folders of MIDI files, sound and broken, as datasets."""
 
+import hashlib
 import json
 import random
+import shutil
+import subprocess
 
 import numpy as np
+import programs
 import pytest
 from music import darope, load, midi_bytes, probe, rows
 
@@ -50,6 +54,17 @@ def test_own_files(pieces, tmp_path):
     )
 
 
+def leave_one_item_to_test(folder):
+    """Says that all test sequences are of one piece."""
+    manifest = json.loads((folder / "manifest.json").read_text())
+    test = manifest["splits"]["test"]
+    test["items"] = [[test["items"][0][0], test["sequences"]]]
+    manifest.pop("sha256")
+    text = json.dumps(manifest, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    manifest["sha256"] = hashlib.sha256(text.encode()).hexdigest()
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+
+
 def test_few_pieces_leave_a_test_of_several(tmp_path):
     folder = tmp_path / "few"
     folder.mkdir()
@@ -67,6 +82,14 @@ def test_few_pieces_leave_a_test_of_several(tmp_path):
     names = [f"{i:02}.mid" for i in range(13)]
     kept = json.loads((tmp_path / "all" / "manifest.json").read_text())["splits"]
     assert sorted(item[0] for facts in kept.values() for item in facts["items"]) == names
+    one = tmp_path / "one"  # as such sets came before
+    shutil.copytree(tmp_path / "set", one)
+    leave_one_item_to_test(one)
+    small = ["steps=2", "model.dim=16", "model.n_layers=1", "model.n_heads=2", "data.seq_len=16"]
+    compare = [programs.DAROPE, "compare", "--data", one, "--out", tmp_path / "runs", *small]
+    refused = subprocess.run(compare, capture_output=True, text=True)
+    assert refused.returncode == 2 and "comes from one source" in refused.stderr
+    assert not (tmp_path / "runs").exists()
     (folder / "12.mid").unlink()
     refused = darope("prepare", "midi", folder, "--out", tmp_path / "none", code=2)
     assert "7 usable ones are too few" in refused and "at least 8" in refused and "--keep-short" in refused

@@ -1,7 +1,9 @@
 """Data of one's own: what is scored, what counts as a text, what is said before a ranking is read."""
 
 import collections
+import csv
 import fcntl
+import html
 import json
 import math
 import os
@@ -14,8 +16,9 @@ import termios
 import numpy
 import pytest
 import torch
+import yaml
 from commands import QUICK, TASK, done, refused, run, text_file
-from programs import DAROPE
+from programs import DAROPE, ROOT
 
 MODEL = ["steps=4", "model.dim=16", "model.n_layers=1", "model.n_heads=2", "data.seq_len=16"]
 
@@ -179,6 +182,72 @@ def test_a_loss_that_still_falls_is_said(tmp_path):
     (tmp_path / "own.txt").write_text("ab" * 9000)  # learned at once, and then flat
     late = done(*words, "steps=400", "optim.lr=0.02", "--out", "late", cwd=tmp_path)
     assert "still falling" not in late
+
+
+def cautions_of(page):
+    listed = page.partition("<h3>Before this is read</h3>")[2].partition("</ul>")[0]
+    return [html.unescape(each) for each in re.findall("<li>(.*?)</li>", listed, re.S)]
+
+
+def test_the_terminal_has_every_caution_of_the_page(tmp_path):
+    """Above the table; and the same stand in results.json."""
+    done("compare", *TASK, "--out", "mine", cwd=tmp_path)
+    printed = done("report", "mine", cwd=tmp_path)
+    cautions = cautions_of((tmp_path / "mine" / "report.html").read_text())
+    assert json.loads((tmp_path / "mine" / "results.json").read_text())["cautions"] == cautions
+    before_the_table = printed[: printed.index("\n1x ")]
+    for words in ("holds at this size", "too few logged steps to tell", "kept out"):
+        assert any(words in each for each in cautions), (words, cautions)
+    for caution in cautions:
+        assert f"Note: {caution}\n" in before_the_table
+
+
+def test_a_task_that_is_still_being_learned_is_said(tmp_path):
+    words = [QUICK, "--encodings", "rope", "--seeds", "1", "tasks=parity", "model.dim=16", "model.n_layers=1"]
+    words += ["model.n_heads=2", "data.test_examples=8", "data.free_running=0", "logging.freq=1"]
+    early = done("compare", *words, "steps=60", "optim.lr=5e-3", "optim.warmup=0", cwd=tmp_path)
+    assert "On parity the training loss was still falling" in early and "too few" not in early
+
+
+def test_own_files_log_enough_to_see_where_the_loss_goes(tmp_path):
+    text_file(tmp_path)
+    config = yaml.safe_load(done("compare", "--data", "own.txt", "--print-config", cwd=tmp_path))
+    assert config["steps"] // config["logging"]["freq"] >= 20
+    encodings = config["encodings"]
+    assert encodings.index("yarn:factor=8") == encodings.index("rope") + 1
+    asked = ["compare", "--data", "own.txt", "--settle", "--print-config"]
+    assert "yarn" not in done(*asked, cwd=tmp_path)
+
+
+def test_a_share_has_what_it_scores(tmp_path):
+    """Every run of a plan is in one share; one that scores another's weights is where that is trained."""
+    text_file(tmp_path)
+    words = ["compare", "--data", "own.txt", "--encodings", "nope,yarn:factor=8,rope", "--seeds", "1", *MODEL]
+    for i in range(2):
+        done(*words, "--shard", f"{i}/2", "--out", f"part{i}", cwd=tmp_path)
+    shares = [{each.name for each in (tmp_path / f"part{i}" / "runs").glob("own*")} for i in range(2)]
+    assert shares == [{"own-nope-s0"}, {"own-rope-s0", "own-yarn_factor_8-s0"}]
+    assert all(list((tmp_path / f"part{i}").glob("runs/*/run.json")) for i in range(2))
+
+
+def test_counting_stands_beside_losses(tmp_path):
+    text_file(tmp_path)
+    done("compare", "--data", "own.txt", "--encodings", "nope", "--seeds", "1", *MODEL, cwd=tmp_path)
+    run_folder = tmp_path / "runs" / "own" / "runs" / "own-nope-s0"
+    (told,) = json.loads((run_folder / "run.json").read_text())["metrics"]
+    printed = done("eval", run_folder, cwd=tmp_path)
+    done("report", "runs/own", "--csv", "scores.csv", cwd=tmp_path)
+    rows = list(csv.DictReader((tmp_path / "scores.csv").open()))
+    for name in ("unigram", "bigram"):
+        for place, value in told["baselines"][name].items():
+            assert re.search(rf"^ *{place}x  {name} +{value:.4f}$", printed, re.M)
+            assert [float(row[name]) for row in rows if row["x"] == place] == [pytest.approx(value)]
+
+
+def test_validation_of_what_has_none_is_refused(tmp_path):
+    text_file(tmp_path)
+    words = ["train", ROOT / "configs/quick/train.yaml", "data.task=", "data.path=own.txt", "dump_dir=run"]
+    assert "nothing to validate on" in refused(*words, "validation.every=10", cwd=tmp_path)
 
 
 def test_yarn_beside_the_rope_it_stretches(tmp_path):

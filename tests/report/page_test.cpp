@@ -109,7 +109,7 @@ TEST(Report, LossesAreNotCalledLearned) {
   EXPECT_TRUE(
       parse_json(read_file(c.path() / "results.json"), "results.json")["datasets"][0]["lengths"][0]["learned"]
           .is_null());
-  expect_contains(results_csv(s), ",undecided\r\n");
+  expect_contains(results_csv(s), ",undecided,,\r\n");
 }
 
 // The commands need the page and the data alone: not the folders of whoever made it.

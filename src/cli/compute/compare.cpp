@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/signals.h"
+#include "cli/common/run_verbs.h"
 #include "cli/compute/verbs.h"
 #include "data/prepared/manifest.h"
 #include "encodings/encoding.h"
@@ -79,6 +80,7 @@ CompareConfig load(const CompareSettings& s, const CLI::App& verb) {
   if (file.empty() && s.data.empty())
     throw Error("give a CONFIG, such as configs/quick/quickstart.yaml, or --data with a file of your own");
   CompareConfig config = s.data.empty() || !file.empty() ? CompareConfig{} : config_for(s.data);
+  if (s.settle) std::erase(config.encodings, kStretched);
   try {
     load_config(config, file, overrides);
   } catch (const Error& e) {
@@ -213,14 +215,13 @@ void compare_verb(const CompareSettings& s, const CLI::App& verb) {
   const Shard shard = s.shard.empty() ? Shard{} : parse_shard(s.shard);
   const fs::path out = config.dump_dir;
   const std::vector<RunConfig> plan = make_plan(config);
-  if ((s.settle || !s.shard.empty()) &&
-      std::ranges::any_of(plan, [](const RunConfig& run) { return !run.weights_of.empty(); }))
-    throw Error(fmt::format("{} scores the weights of another run: leave it out, or compare without {}",
-                            plan.back().model.encoding, s.settle ? "--settle" : "--shard"));
+  if (s.settle && std::ranges::any_of(plan, [](const RunConfig& run) { return !run.weights_of.empty(); }))
+    throw Error(fmt::format("{} scores the weights of another run: leave it out, or compare without --settle",
+                            plan.back().model.encoding));
   const ComparisonRecord fixed = fixed_by(config, plan, s.settle);
   const std::vector<RunConfig> share = s.settle ? asked_for(plan, config, fixed) : share_of(plan, shard);
-  if (s.dry_run) return print_plan(plan, share, config, s);
   find_dtype(config.dtype, find_device(config.device));  // before it stands in the log of every run
+  if (s.dry_run) return print_plan(plan, share, config, s);
   watch_signals();
   check_folder(plan);  // refuses before anything is made
   joined_to_folder(fixed, out);
@@ -303,7 +304,7 @@ void add_compare(CLI::App& app) {
       "--dry-run", s->dry_run,
       "say what the plan would cost in time, memory and disk, measured with a few steps, and stop");
   verb->add_flag("--print-config", s->print_config, "print the settings that would be used, and stop");
-  verb->allow_extras();
+  take_settings(*verb);
   verb->callback([s, verb] { compare_verb(*s, *verb); });
 }
 

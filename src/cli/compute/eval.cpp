@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/sha256.h"
 #include "base/signals.h"
+#include "cli/common/run_verbs.h"
 #include "cli/compute/verbs.h"
 #include "data/open.h"
 #include "eval/evaluate.h"
@@ -224,7 +225,7 @@ void add_eval(CLI::App& app) {
   verb->add_flag("--list", settings->list,
                  "name the evaluations there are, what they say, and which this run cannot have, and stop");
   verb->add_flag("--json", settings->json, "one JSON object per line");
-  verb->allow_extras();
+  take_settings(*verb);
   verb->callback([settings, verb] { eval_verb(*settings, verb->remaining()); });
 }
 

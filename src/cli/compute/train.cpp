@@ -7,6 +7,7 @@
 #include "base/names.h"
 #include "base/signals.h"
 #include "base/streams.h"
+#include "cli/common/run_verbs.h"
 #include "cli/compute/verbs.h"
 #include "experiments/dry_run.h"
 #include "experiments/run.h"
@@ -87,7 +88,7 @@ void add_train(CLI::App& app) {
                  "on a GPU, launch kernel by kernel instead of one CUDA graph a step");
   verb->add_flag("--deterministic", settings->deterministic,
                  "repeatable bit for bit on a GPU too, at some cost; stops where an operator cannot be");
-  verb->allow_extras();
+  take_settings(*verb);
   verb->callback([settings, verb] { train_verb(*settings, verb->remaining()); });
 }
 

@@ -111,34 +111,6 @@ std::string block(const Overall& overall, const Summary& summary) {
          leader_table(overall, summary) + pair_matrix(overall, summary);
 }
 
-// Of what nobody learned only this is worth a word: that some runs got more than half way.
-bool is_told(const AtLength& at, const Split& split) { return at.learned || split.modes.high_mean > 0.5; }
-
-// What a mean hides, and whose intervals are their own.
-std::string warnings(const Summary& summary) {
-  std::string items;
-  for (const Dataset& dataset : summary.datasets)
-    for (const AtLength& at : dataset.lengths) {
-      const std::string where =
-          escape(dataset.name) +
-          escape(fmt::format("{}{}", at.x == 0 ? "" : " ", place_name(dataset.metric.axis, at.x)));
-      std::vector<Split> told = at.splits;
-      std::erase_if(told, [&](const Split& split) { return !is_told(at, split); });
-      if (!told.empty()) items += fmt::format("<li><b>{}</b>: {}</li>", where, escape(in_words(told)));
-      std::vector<std::string> apart =
-          at.judged && at.learned ? at.judged->apart : std::vector<std::string>{};
-      for (const Split& split : at.splits) std::erase(apart, split.encoding);
-      if (!apart.empty())
-        items += fmt::format(
-            "<li><b>{}</b>: the runs of {} go with the others' from seed to seed much less; intervals with "
-            "{} "
-            "rest on {} own runs.</li>",
-            where, escape(and_list(apart)), apart.size() == 1 ? "it" : "them",
-            apart.size() == 1 ? "its" : "their");
-    }
-  return items.empty() ? "" : fmt::format("<h3>Unsteady runs</h3><ul class='notes'>{}</ul>", items);
-}
-
 // Of differences that are all the same, the effect size has no bound.
 std::string effect_cell(double effect) {
   if (!std::isfinite(effect)) return number_cell("–", std::nullopt);
@@ -166,30 +138,6 @@ std::string papers_own_test(const Summary& summary) {
       "again; no verdict above rests on it.</p>{}</details>",
       escape(summary.reference),
       summary.options.paper_family ? "the paper's four baselines" : "all baselines", table(head, rows));
-}
-
-// The same news at several lengths is one item: "kept out (1x, 2x): parity".
-std::string by_length(const Summary& summary, const char* news, std::vector<std::string> Overall::* names) {
-  std::vector<std::pair<std::vector<std::string>, std::vector<std::string>>>
-      lengths;  // in the order of the first
-  for (const Overall& o : summary.overall) {
-    if ((o.*names).empty()) continue;
-    auto found = std::ranges::find(lengths, o.*names, [](const auto& each) { return each.first; });
-    if (found == lengths.end()) found = lengths.insert(found, {o.*names, {}});
-    found->second.push_back(o.x == 0 ? "test set" : escape(place_name(o.metric.axis, o.x)));
-  }
-  std::string items;
-  for (const auto& [who, where] : lengths)
-    items += fmt::format("<li>{} ({}): {}.</li>", news, fmt::join(where, ", "), escape(and_list(who)));
-  return items;
-}
-
-std::string left_out(const Summary& summary) {
-  std::string items = by_length(summary, "Not learned by any encoding, and kept out", &Overall::not_learned) +
-                      by_length(summary, "Not compared because of a diverged run", &Overall::diverged);
-  for (const std::string& note : summary.notes) items += fmt::format("<li>{}</li>", escape(note));
-  return items.empty() ? ""
-                       : fmt::format("<h3>Left out, and other notes</h3><ul class='notes'>{}</ul>", items);
 }
 
 // The leader's name stands out.
@@ -222,9 +170,9 @@ std::string verdict_section(const Summary& summary, const Gathered&) {
       if (overall.x == summary.lengths[i] && overall.suite)
         html += per_length(summary, i, block(overall, summary));
   html += fmt::format("<p>{}</p>", escape(setting_in_words(summary)));
-  if (const std::string caveat = one_seed_in_words(summary); !caveat.empty())
-    html += fmt::format("<p>{}</p>", caveat);
-  html += warnings(summary) + left_out(summary);
+  std::string items;
+  for (const std::string& caution : cautions(summary)) items += fmt::format("<li>{}</li>", escape(caution));
+  if (!items.empty()) html += fmt::format("<h3>Before this is read</h3><ul class='notes'>{}</ul>", items);
   return html + fmt::format("<p class='fine'>{}</p>", escape(rule_in_words(summary))) +
          papers_own_test(summary);
 }

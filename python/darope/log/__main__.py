@@ -1,0 +1,42 @@
+"""python -m darope.log RUN|COMPARISON... --to wandb|mlflow [--project P]"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from ..terminal import complain
+from . import TRACKERS, finished
+
+FAILED, BAD_INPUT = 1, 2  # as docs/cli.md has them
+
+
+def parser() -> argparse.ArgumentParser:
+    program = argparse.ArgumentParser(prog="python -m darope.log", description="tell trackers of runs")
+    program.add_argument("folders", metavar="RUN", nargs="+", help="folders of runs and comparisons")
+    program.add_argument("--to", choices=TRACKERS, action="append", required=True)
+    program.add_argument("--project", default="darope")
+    return program
+
+
+def main() -> int:
+    given = parser().parse_args()
+    try:
+        runs = [run for folder in given.folders for run in finished(folder)]
+        if not runs:
+            raise ValueError("none of these runs has ended: there are no results to log yet")
+        for each in given.to:
+            for name, what in TRACKERS[each].tell(runs, given.project):
+                print(f"{name}: {what}")
+    except ModuleNotFoundError as error:
+        tracker = TRACKERS[each]
+        complain("darope", f"{tracker.name} needs '{error.name}': pip install {tracker.package}")
+        return FAILED
+    except (ValueError, OSError) as error:
+        complain("darope", error)
+        return BAD_INPUT
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

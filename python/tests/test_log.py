@@ -1,0 +1,132 @@
+"""Finished runs in trackers of experiments, read back with their own readers."""
+
+import json
+import os
+import shutil
+import struct
+import subprocess
+import sys
+
+import darope
+import pytest
+from conftest import ROOT
+from darope import log
+
+PROGRAM = os.environ.get("DAROPE_BINARY", str(ROOT / "build" / "darope"))
+
+
+@pytest.fixture(scope="module")
+def comparison(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("logged") / "mine"
+    small = ["steps=4", "logging.freq=2", "model.dim=16", "model.n_layers=1", "model.n_heads=2"]
+    small += ["data.test_examples=8", "data.free_running=4", "tasks=parity"]
+    config = ROOT / "configs" / "quick" / "quickstart.yaml"
+    words = ["compare", config, "--encodings", "nope,rope", "--seeds", "1", *small, "--out", folder]
+    subprocess.run([PROGRAM, *words], check=True, capture_output=True)
+    return folder
+
+
+def run_of(comparison, encoding):
+    (found,) = (run for run in darope.load(comparison).runs if run.facts["encoding"] == encoding)
+    return found
+
+
+def tell(*words, cwd, **environment):
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(("WANDB", "MLFLOW"))}
+    return subprocess.run(
+        [sys.executable, "-m", "darope.log", *map(str, words)],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        env=kept | environment | {"HOME": str(cwd)},
+    )
+
+
+def expected(run):
+    """The last training loss and the mean accuracy, from the files."""
+    rows = [json.loads(line) for line in (run.folder / "metrics.jsonl").read_text().splitlines()]
+    scores = run.scores().query("metric == 'token_accuracy' and x == 1")
+    return [row["global_step"] for row in rows], rows[-1]["loss/out"], scores.value.mean()
+
+
+def test_mlflow_keeps_settings_steps_and_means_once(comparison, tmp_path):
+    from mlflow import MlflowClient
+
+    store = f"sqlite:///{tmp_path}/store.db"
+    for said in ("is run ", "is there already"):
+        told = tell(
+            comparison, "--to", "mlflow", "--project", "mine", cwd=tmp_path, MLFLOW_TRACKING_URI=store
+        )
+        assert told.returncode == 0 and told.stdout.count(said) == 2, told.stderr
+    client = MlflowClient(store)
+    runs = client.search_runs([client.get_experiment_by_name("mine").experiment_id])
+    assert sorted(each.info.run_name for each in runs) == ["parity-nope-s0", "parity-rope-s0"]
+    (there,) = (each for each in runs if each.info.run_name == "parity-rope-s0")
+    steps, loss, accuracy = expected(run_of(comparison, "rope"))
+    assert there.data.params["model.encoding"] == "rope" and float(there.data.params["optim.lr"]) > 0
+    history = client.get_metric_history(there.info.run_id, "loss/out")
+    assert [point.step for point in history] == steps and history[-1].value == loss
+    assert there.data.metrics["token_accuracy/length-1"] == pytest.approx(accuracy)
+
+
+def wandb_records(data):
+    """LevelDB's log, behind a header: blocks of 32 KiB, in them pieces of records with a head of 7 bytes."""
+    assert data[:4] == b":W&B"
+    at, whole = 7, b""
+    while at + 7 <= len(data):
+        left = 32768 - at % 32768
+        if left < 7:
+            at += left
+            continue
+        length, kind = struct.unpack_from("<HB", data, at + 4)
+        whole += data[at + 7 : at + 7 + length]
+        at += 7 + length
+        if kind in (1, 4):  # all of a record, or its end
+            yield whole
+            whole = b""
+
+
+def test_wandb_writes_files_without_a_network(comparison, tmp_path):
+    from wandb.proto import wandb_internal_pb2
+
+    run = run_of(comparison, "rope")
+    for said in ("wandb sync wandb/offline-run-", "is there already"):
+        told = tell(run.folder, "--to", "wandb", cwd=tmp_path)
+        assert told.returncode == 0 and said in told.stdout, told.stderr
+    (file,) = tmp_path.glob("wandb/offline-run-*/*.wandb")
+    records = [wandb_internal_pb2.Record.FromString(each) for each in wandb_records(file.read_bytes())]
+    (about,) = (each.run for each in records if each.WhichOneof("record_type") == "run")
+    settings = {item.key: json.loads(item.value_json) for item in about.config.update}
+    assert about.project == "darope" and settings["model.encoding"] == "rope"
+    rows = [
+        {"/".join(item.nested_key) or item.key: json.loads(item.value_json) for item in each.history.item}
+        for each in records
+        if each.WhichOneof("record_type") == "history"
+    ]
+    steps, loss, accuracy = expected(run)
+    assert [row["_step"] for row in rows if "loss/out" in row] == steps and rows[-1]["loss/out"] == loss
+    summary = {}
+    for each in records:
+        for item in each.summary.update:
+            summary["/".join(item.nested_key) or item.key] = json.loads(item.value_json)
+    assert summary["token_accuracy/length-1"] == pytest.approx(accuracy)
+
+
+def test_another_folder_or_other_results_are_another_run(comparison, tmp_path):
+    run = run_of(comparison, "rope")
+    here = log.logged(run).id
+    shutil.copytree(run.folder, tmp_path / "copy")
+    assert log.logged(darope.load(run.folder)).id == here != log.logged(darope.load(tmp_path / "copy")).id
+
+
+def test_what_is_missing_is_said(comparison, tmp_path):
+    (tmp_path / "wandb.py").write_text("raise ModuleNotFoundError('no', name='wandb')")
+    told = tell(comparison, "--to", "wandb", cwd=tmp_path)
+    assert told.returncode == 1 and told.stderr.count("\n") == 1 and "pip install wandb" in told.stderr
+    told = tell(tmp_path, "--to", "mlflow", cwd=tmp_path)
+    assert told.returncode == 2 and "neither a run's folder" in told.stderr
+    run = tmp_path / "run"
+    shutil.copytree(run_of(comparison, "rope").folder, run)
+    (run / "run.json").unlink()
+    told = tell(run, "--to", "mlflow", cwd=tmp_path)
+    assert told.returncode == 2 and "none of these runs has ended" in told.stderr
