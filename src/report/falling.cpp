@@ -47,9 +47,8 @@ std::vector<std::string> still_falling(const Gathered& all, const Summary& summa
     std::vector<std::string> falling;
     for (const std::string& encoding : summary.encodings) {
       double sum = 0, runs = 0;
-      for (const Run& run : all.runs)
-        if (run.dataset == dataset.name && run.encoding == encoding && !run.diverged)
-          sum += fall(run.curve), ++runs;
+      for (const Run* run : all.runs_of(dataset.name, encoding))
+        if (!run->diverged) sum += fall(run->curve), ++runs;
       if (runs > 0 && sum / runs > kManyMargins * dataset.margin)
         falling.push_back(fmt::format("{} by {:.3f}", encoding, sum / runs));
     }
