@@ -42,14 +42,14 @@ Json metric_with(const Json& changes) {
 TEST(Limits, NamesOfMetricsHaveAnEnd) {
   const auto refusal = [](const Json& list) { return error_of([&] { read_metrics(list, "run.json"); }); };
   const std::string name(300, 'x'), text(2000, 'x');
-  EXPECT_EQ(refusal(Json::array({metric_with({})})), "");
+  EXPECT_EQ(refusal(Json::array({metric_with(Json::object())})), "");
   for (const Json& changes :
        {Json{{"name", name}}, Json{{"unit", name}}, Json{{"title", text}}, Json{{"meaning", text}},
         Json{{"axis", {{"name", name}}}}, Json{{"axis", {{"unit", name}}}},
         Json{{"axis", {{"meaning", text}}}}, Json{{"axis", {{"mark_meaning", text}}}},
         Json{{"baselines", {{name, {{"1", 2}}}}}}})
     expect_contains(refusal(Json::array({metric_with(changes)})), "more than the ");
-  expect_contains(refusal(Json(300, metric_with({}))), "more than 256 metrics");
+  expect_contains(refusal(Json(300, metric_with(Json::object()))), "more than 256 metrics");
   Json places, baselines;
   for (int i = 0; i < 5000; ++i) places[std::to_string(i)] = 0.5;
   for (int i = 0; i < 20; ++i) baselines["b" + std::to_string(i)] = {{"1", 2}};
