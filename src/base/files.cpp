@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <vector>
@@ -30,6 +31,8 @@ std::string reason(int code) {
       return "permission denied";
     case ENOENT:
       return "no such file or folder";
+    case ENAMETOOLONG:
+      return "the name is longer than the system allows";
     case ELOOP:
       return "it is a link, which darope does not write through: remove it";
     case EFBIG:
@@ -66,12 +69,18 @@ fs::path parent_of(const fs::path& path) {
 
 constexpr std::string_view kTemporary = ".part-";
 
+// The end of a name that is nearly as long as names may be has no room beside what is added to it.
+std::string short_name(const fs::path& path) {
+  constexpr size_t kRoom = 255 - kTemporary.size() - 17;
+  return path.filename().string().substr(0, kRoom);
+}
+
 // A name that nobody can foresee: two writers of one file do not meet, and no link lies in wait.
 fs::path temporary_beside(const fs::path& path) {
   uint64_t random = 0;
   if (::getrandom(&random, sizeof random, 0) != ssize_t(sizeof random))
     fail_on("name a temporary file for", path);
-  return parent_of(path) / fmt::format("{}{}-{:016x}", kTemporary, path.filename().string(), random);
+  return parent_of(path) / fmt::format("{}{}-{:016x}", kTemporary, short_name(path), random);
 }
 
 }  // namespace
@@ -91,15 +100,17 @@ static void remove_beginning(const fs::path& folder, const std::string& beginnin
 }
 void remove_leftovers(const fs::path& folder) { remove_beginning(folder, std::string(kTemporary)); }
 void remove_leftovers_of(const fs::path& path) {
-  remove_beginning(parent_of(path), fmt::format("{}{}-", kTemporary, path.filename().string()));
+  remove_beginning(parent_of(path), fmt::format("{}{}-", kTemporary, short_name(path)));
 }
 void remove_leftovers_of(const fs::path& folder, const std::set<std::string>& names) {
   std::error_code gone;
+  std::set<std::string> shortened;
+  for (const std::string& name : names) shortened.insert(short_name(name));
   std::vector<fs::path> left;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, gone)) {
     const std::string name = entry.path().filename().string();
     const size_t begin = kTemporary.size(), end = name.rfind('-');
-    if (is_leftover(entry.path()) && end > begin && names.contains(name.substr(begin, end - begin)))
+    if (is_leftover(entry.path()) && end > begin && shortened.contains(name.substr(begin, end - begin)))
       left.push_back(entry.path());
   }
   for (const fs::path& each : left) remove_tree(each);
@@ -108,9 +119,11 @@ bool is_leftover(const fs::path& path) { return path.filename().string().starts_
 
 void fail_on(const std::string& action, const fs::path& path) {
   const int code = errno;
+  if (code == ELOOP && action == "read")
+    throw Error(fmt::format("cannot read {}: it is a link that leads back to itself", path.string()));
   // A path that does not exist is the caller's mistake; a disk that refuses is not.
   throw Error(fmt::format("cannot {} {}: {}", action, path.string(), reason(code)),
-              code == ENOENT ? kUsage : kFailed);
+              code == ENOENT || code == ENAMETOOLONG ? kUsage : kFailed);
 }
 
 Descriptor::Descriptor(const fs::path& path, int flags) : Descriptor(path, flags, path) {}
@@ -160,6 +173,16 @@ std::string read_file(const fs::path& path, int64_t max_bytes) {
     if (int64_t(text.size()) > max_bytes)
       throw Error(fmt::format("{} has more than the {} bytes it may have", path.string(), max_bytes));
   }
+}
+
+std::string end_of_file(const fs::path& path, int64_t bytes) {
+  const Descriptor file(path, kToRead);
+  const int64_t size = stat_of(file, path).st_size;
+  std::string text(size_t(std::min(size, bytes)), '\0');
+  const ssize_t got = ::pread(file.get(), text.data(), text.size(), size - int64_t(text.size()));
+  if (got < 0) fail_on("read", path);
+  text.resize(size_t(got));
+  return text;
 }
 
 int64_t size_of_file(const fs::path& path) {

@@ -52,7 +52,8 @@ class FileWriter {
 void check_writable(const std::filesystem::path& file);  // an Error where its folder takes no file
 void write_file(const std::filesystem::path& path, std::string_view text);  // atomic: the old text or the new
 std::string read_file(const std::filesystem::path& path,
-                      int64_t max_bytes = 64 << 20);  // a larger file is an Error
+                      int64_t max_bytes = 64 << 20);                        // a larger file is an Error
+std::string end_of_file(const std::filesystem::path& path, int64_t bytes);  // or all of a shorter one
 int64_t size_of_file(const std::filesystem::path& path);
 std::string sha256_of_file(const std::filesystem::path& path);
 

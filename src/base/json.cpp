@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <unordered_set>
+#include <set>
 #include <vector>
 
 #include "base/error.h"
@@ -59,7 +59,8 @@ class Checker final : public nlohmann::json_sax<Json> {
   }
 
   const std::string& where_;
-  std::vector<std::unordered_set<std::string>> keys_;  // of each object that is open; an array's stay empty
+  std::vector<std::set<std::string>> keys_;  // of each object that is open; an array's stay empty
+                                             // No hashes: a stranger can choose names that collide.
 };
 
 }  // namespace

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "base/streams.h"
+
 namespace darope {
 
 namespace {
@@ -65,11 +67,13 @@ void Progress::show(int64_t done, const std::string& details) {
     fmt::print(stderr, "{}\n", progress_line(what_, done, total_, unit_, details, left, 1000));
     return;
   }
-  fmt::print(stderr, "\r\033[K{}", progress_line(what_, done, total_, unit_, details, left, columns()));
-  std::fflush(stderr);
+  draw_over(progress_line(what_, done, total_, unit_, details, left, columns()));
   drawn_ = true;
 }
 
-void Progress::say(const std::string& line) { fmt::print(stderr, "{}{}\n", drawn_ ? "\r\033[K" : "", line); }
+void Progress::say(const std::string& line) {
+  if (drawn_) draw_over("");
+  fmt::print(stderr, "{}\n", line);
+}
 
 }  // namespace darope

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -16,19 +17,18 @@
 namespace darope {
 namespace {
 
-constexpr std::string_view kEraseLine = "\033[K";  // of a progress line, and harmless from anybody
-
-// Control characters, also those that UTF-8 spells in two bytes, become '?'.
-std::string harmless(std::string_view text) {
-  std::string out(text);
-  for (size_t i = 0; i < out.size(); ++i) {
-    const auto c = static_cast<unsigned char>(out[i]);
-    const bool second = i > 0 && static_cast<unsigned char>(out[i - 1]) == 0xC2 && c >= 0x80 && c < 0xA0;
-    const bool control = (c < 0x20 && c != '\n' && c != '\t' && c != '\r') || c == 0x7F || second;
-    if (control && text.substr(i, kEraseLine.size()) != kEraseLine) out[i] = '?';
-  }
-  return out;
+// Bytes of the character that begins so; 0 where none does.
+size_t length_by(unsigned char first) {
+  return first < 0x80 ? 1 : first < 0xC2 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : first < 0xF5 ? 4 : 0;
 }
+
+bool is_harmless(uint32_t code, size_t length) {
+  constexpr uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};  // less is spelled in fewer bytes
+  const bool control = (code < 0x20 && code != '\n' && code != '\t') || (code >= 0x7F && code < 0xA0);
+  return !control && code >= kLeast[length] && code < 0x110000 && (code < 0xD800 || code > 0xDFFF);
+}
+
+TerminalText to_stdout, to_stderr;
 
 bool write_all(int descriptor, std::string_view text) {
   while (!text.empty()) {
@@ -41,12 +41,12 @@ bool write_all(int descriptor, std::string_view text) {
 }
 
 ssize_t say(void*, const char* text, size_t size) {
-  write_all(STDERR_FILENO, ::isatty(STDERR_FILENO) ? harmless({text, size}) : std::string(text, size));
+  write_all(STDERR_FILENO, to_stderr.pass({text, size}));
   return ssize_t(size);  // nobody may be listening any more
 }
 
 ssize_t show(void*, const char* text, size_t size) {
-  return write_all(STDOUT_FILENO, harmless({text, size})) ? ssize_t(size) : 0;
+  return write_all(STDOUT_FILENO, to_stdout.pass({text, size})) ? ssize_t(size) : 0;
 }
 
 char work[256] = "";  // what a signal ends, as nothing can be made any more once it is there
@@ -69,6 +69,26 @@ FILE* stream_of(cookie_write_function_t* write, int buffering) {
 
 }  // namespace
 
+std::string TerminalText::pass(std::string_view text) {
+  rest_ += text;
+  const auto byte = [&](size_t at) { return static_cast<unsigned char>(rest_[at]); };
+  std::string out;
+  size_t at = 0;
+  while (at < rest_.size()) {
+    const size_t length = length_by(byte(at));
+    uint32_t code = length < 2 ? byte(at) : byte(at) & (0x7Fu >> length);
+    size_t have = 1;
+    for (; have < length && at + have < rest_.size() && (byte(at + have) & 0xC0) == 0x80; ++have)
+      code = code << 6 | (byte(at + have) & 0x3Fu);
+    if (have < length && at + have == rest_.size()) break;
+    const bool whole = have == length;
+    out += whole && is_harmless(code, length) ? rest_.substr(at, length) : "?";
+    at += whole ? length : 1;
+  }
+  rest_.erase(0, at);
+  return out;
+}
+
 void prepare_streams() {
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (::fcntl(descriptor, F_GETFD) < 0 && ::open("/dev/null", O_RDWR) != descriptor) std::abort();
@@ -80,7 +100,12 @@ void prepare_streams() {
 }
 
 void name_work(const std::string& name) {
-  fmt::format_to_n(work, sizeof work - 1, ": {}", harmless(name)).out[0] = '\0';
+  fmt::format_to_n(work, sizeof work - 1, ": {}", TerminalText().pass(name)).out[0] = '\0';
+}
+
+void draw_over(std::string_view line) {
+  std::fflush(stderr);
+  write_all(STDERR_FILENO, fmt::format("\r\033[K{}", TerminalText().pass(line)));
 }
 
 void close_output() {

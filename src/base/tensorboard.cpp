@@ -114,7 +114,7 @@ std::filesystem::path new_file_in(const std::filesystem::path& folder) {
     if (!name.starts_with(kPrefix)) continue;
     int64_t other = 0;
     std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), other);
-    time = std::max(time, other + 1);
+    time = std::max(time, std::min(other, INT64_MAX - 1) + 1);  // a stranger may have named it
   }
   char host[256] = "localhost";
   ::gethostname(host, sizeof host - 1);

@@ -28,14 +28,19 @@ struct TextSource {
 std::vector<int64_t> documents_of_sources(const PreparedData& data) {
   std::vector<int64_t> out;
   int64_t sum = 0;
-  for (const auto& count : data.manifest.facts["train_documents_of_sources"]) {
+  const int64_t all = data[Split::train].size();
+  for (const auto& count :
+       data.manifest.facts.value("train_documents_of_sources", nlohmann::ordered_json::array())) {
     const int64_t documents = count.is_number_unsigned() ? count.get<int64_t>() : 0;
     if (documents > 0) out.push_back(documents);
-    sum += documents;
+    sum = documents < 0 || documents > all - sum ? -1 : sum + documents;
+    if (sum < 0) break;
   }
-  if (sum != data[Split::train].size())
-    throw Error(fmt::format("manifest.json: its sources have {} documents to learn from, its files {}", sum,
-                            data[Split::train].size()));
+  if (sum != all)
+    throw Error(
+        fmt::format("manifest.json: its sources do not have the {} documents to learn from that its "
+                    "files have",
+                    all));
   return out;
 }
 

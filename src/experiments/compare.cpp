@@ -162,6 +162,8 @@ void check_folder(const std::vector<RunConfig>& plan) {
     if (part /= each; fs::exists(part) && !fs::is_directory(part))
       throw Error(
           fmt::format("{} is a file where a folder is needed: choose another with --out", part.string()));
+  refuse_link(runs);  // a stranger's folder could lead elsewhere
+  for (const RunConfig& run : plan) refuse_link(run.dump_dir);
   const Belonging belonging(plan, folder, "folder with --out");
   for (const RunFolder& run : runs_in(runs)) {
     run.require_version();

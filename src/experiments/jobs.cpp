@@ -65,7 +65,8 @@ std::string summary_of(const RunConfig& run) {
 // What a run said at its end, for who has not its log open.
 std::string last_lines(const std::filesystem::path& log) {
   constexpr int64_t kLines = 5;
-  std::istringstream text(read_file(log));
+  constexpr int64_t kEnough = 1 << 16;  // bytes
+  std::istringstream text(end_of_file(log, kEnough));
   std::deque<std::string> lines;
   for (std::string line; std::getline(text, line);) {
     lines.push_back("  " + line + "\n");
@@ -194,7 +195,9 @@ class Pool {
 Process start_job(RunConfig config, const ComparisonFolder& folder, int64_t threads, const Launch& launch) {
   config.threads = threads;
   const std::filesystem::path settings = folder.job(config.name), log = folder.job_log(config.name);
-  make_directories_in(folder.path(), settings.parent_path());
+  for (const std::filesystem::path& each : {settings.parent_path(), folder.runs()})
+    make_directories_in(folder.path(), each);
+  refuse_link(config.dump_dir);
   write_file(settings, to_yaml(config));
   return Process(launch.program, {"train", settings.string()}, log);
 }

@@ -22,6 +22,7 @@
 #include "experiments/threads.h"
 #include "model/quadratic.h"
 #include "runs/finished_run.h"
+#include "runs/lines.h"
 #include "runs/lock.h"
 #include "settings/hash.h"
 #include "train/device.h"
@@ -183,6 +184,8 @@ RunConfig resolve(RunConfig config, const Dataset& data) {
     throw Error(fmt::format("model.vocab_size is {}, but {} has ids up to {}", config.model.vocab_size,
                             data.name, data.vocabulary - 1));
   if (config.model.max_seqlen == 0) config.model.max_seqlen = config.data.seq_len;
+  no_longer(config.model.encoding, kLongestText, "model.encoding", "the config");
+  no_longer(data.name, kLongestName, "the name of the data", "the config");
   config.model.check();
   refuse_quadratic(config.model, config.data.seq_len, config.allow_quadratic, "allow_quadratic=true");
   if (config.data.documents == "apart")

@@ -59,6 +59,16 @@ void change_encoding(DecoderConfig& model, const std::string& encoding, const fs
   model = changed;
 }
 
+// Before anything is allocated by a config that a stranger may have written.
+void check_size(const DecoderConfig& model, const fs::path& weights) {
+  const int64_t parameters = Plan(model).parameters(), bytes = size_of_file(weights);
+  if (parameters > bytes / int64_t(sizeof(float)))
+    throw Error(
+        fmt::format("{} has {} bytes, and the model of its config {} weights of {} bytes: they do not "
+                    "belong together",
+                    weights.string(), bytes, parameters, sizeof(float)));
+}
+
 }  // namespace
 
 SavedRun open_run(const RunFolder& folder, const Which& which, const std::vector<std::string>& overrides) {
@@ -70,6 +80,7 @@ SavedRun open_run(const RunFolder& folder, const Which& which, const std::vector
   out.checkpoint = checkpoint.folder;
   out.step = checkpoint.step;
   if (!which.encoding.empty()) change_encoding(out.config.model, which.encoding, folder.path());
+  check_size(out.config.model, checkpoint.folder / kModelFile);
   const at::Device device = find_device(out.config.device);
   use_threads(out.config, device.is_cpu());
   out.model = std::make_unique<Decoder>(out.config.model, device, find_dtype(out.config.dtype, device));

@@ -15,8 +15,8 @@ namespace {
 constexpr int64_t kFewestExamples = 3;  // what a paired test needs
 
 const Run* first_finished(const Gathered& all, const std::string& dataset) {
-  for (const Run& run : all.runs)
-    if (run.dataset == dataset && !run.diverged) return &run;
+  for (const Run* run : all.runs_of(dataset))
+    if (!run->diverged) return run;
   return nullptr;
 }
 
@@ -78,12 +78,11 @@ std::vector<Cell> make_cells(const Gathered& all, const std::string& dataset, co
 std::vector<Beside> scored_beside(const Gathered& all, const Dataset& dataset) {
   std::vector<Beside> found;
   std::set<ScoreKey> seen{key_of(dataset.metric)};
-  for (const Run& run : all.runs) {
-    if (run.dataset != dataset.name) continue;
-    for (const Metric& metric : run.metrics) {
+  for (const Run* run : all.runs_of(dataset.name)) {
+    for (const Metric& metric : run->metrics) {
       if (!seen.insert(key_of(metric)).second) continue;
       Beside beside{.metric = metric};
-      for (const auto& [x, scores] : run.scores.at(key_of(metric)))
+      for (const auto& [x, scores] : run->scores.at(key_of(metric)))
         beside.places.push_back({x, int64_t(scores.values.size()), make_cells(all, dataset.name, metric, x)});
       found.push_back(std::move(beside));
     }
@@ -153,10 +152,7 @@ Dataset summarise_dataset(const Gathered& all, const std::string& name, Summary&
   dataset.name = name;
   const Run* model = first_finished(all, name);
   for (const std::string& encoding : all.encodings)
-    dataset.everywhere =
-        dataset.everywhere && std::any_of(all.runs.begin(), all.runs.end(), [&](const Run& r) {
-          return r.dataset == name && r.encoding == encoding;
-        });
+    dataset.everywhere = dataset.everywhere && !all.runs_of(name, encoding).empty();
   if (!model) return dataset;  // every run diverged: the notes say so
   dataset.family = model->family;
   dataset.metric = model->metrics.front();

@@ -54,19 +54,30 @@ std::string in_markdown(const std::vector<Row>& rows) {
   return text;
 }
 
+// What has a meaning to LaTeX loses it; a '[' or '*' that begins a row would belong to the one before.
+std::string latex(char symbol) {
+  switch (symbol) {
+    case '\\':
+      return "\\textbackslash{}";
+    case '^':
+      return "\\textasciicircum{}";
+    case '~':
+      return "\\textasciitilde{}";
+    case '[':
+    case '*':
+      return fmt::format("{{{}}}", symbol);
+    default:
+      return (std::string_view("&%$#_{}").find(symbol) == std::string_view::npos ? "" : "\\") +
+             std::string(1, symbol);
+  }
+}
+
 std::string in_latex(const std::vector<Row>& rows) {
   std::string text = fmt::format("\\begin{{tabular}}{{{}}}\n\\hline\n", std::string(rows[0].size(), 'l'));
   for (size_t r = 0; r < rows.size(); ++r) {
     for (size_t c = 0; c < rows[r].size(); ++c) {
       if (c > 0) text += " & ";
-      for (const char symbol : printable(rows[r][c])) {
-        if (symbol == '\\') {
-          text += "\\textbackslash{}";
-          continue;
-        }
-        if (std::string_view("&%$#_{}").find(symbol) != std::string_view::npos) text += '\\';
-        text += symbol;
-      }
+      for (const char symbol : printable(rows[r][c])) text += latex(symbol);
     }
     text += r == 0 ? " \\\\\n\\hline\n" : " \\\\\n";
   }

@@ -63,10 +63,10 @@ std::vector<std::string> still_falling(const Gathered& all, const Summary& summa
     for (const std::string& encoding : summary.encodings) {
       Fall mean{0, 0};
       double runs = 0;
-      for (const Run& run : all.runs) {
-        if (run.dataset != dataset.name || run.encoding != encoding || run.diverged) continue;
-        const std::optional<Fall> its = fall(run.curve);
-        told &= its.has_value() || !run.evaluation.empty();
+      for (const Run* run : all.runs_of(dataset.name, encoding)) {
+        if (run->diverged) continue;
+        const std::optional<Fall> its = fall(run->curve);
+        told &= its.has_value() || !run->evaluation.empty();
         if (its) mean.by += its->by, mean.from += its->from, ++runs;
       }
       mean.by /= runs, mean.from /= runs;

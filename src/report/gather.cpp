@@ -233,6 +233,30 @@ const Run* Gathered::find(const std::string& dataset, const std::string& encodin
   return found == places.end() ? nullptr : &runs[found->second];
 }
 
+// Of places from `first` on, as long as `belongs` says.
+template <class Belongs>
+static std::vector<const Run*> found_from(const Gathered& all,
+                                          const decltype(Gathered::places)::key_type& first,
+                                          const Belongs& belongs) {
+  std::vector<size_t> numbers;
+  for (auto at = all.places.lower_bound(first); at != all.places.end() && belongs(at->first); ++at)
+    numbers.push_back(at->second);
+  std::sort(numbers.begin(), numbers.end());
+  std::vector<const Run*> runs;
+  for (const size_t each : numbers) runs.push_back(&all.runs[each]);
+  return runs;
+}
+
+std::vector<const Run*> Gathered::runs_of(const std::string& dataset) const {
+  return found_from(*this, {dataset, "", INT64_MIN},
+                    [&](const auto& key) { return std::get<0>(key) == dataset; });
+}
+std::vector<const Run*> Gathered::runs_of(const std::string& dataset, const std::string& encoding) const {
+  return found_from(*this, {dataset, encoding, INT64_MIN}, [&](const auto& key) {
+    return std::get<0>(key) == dataset && std::get<1>(key) == encoding;
+  });
+}
+
 void Gathered::index() {
   places.clear();
   for (size_t i = 0; i < runs.size(); ++i)
@@ -241,16 +265,31 @@ void Gathered::index() {
 
 std::string without_options(const std::string& encoding) { return encoding.substr(0, encoding.find(':')); }
 
-// The rule draws every run of a table anew 2000 times, and every pair of its encodings: a few kilobytes of a
-// stranger could name so many that neither memory nor patience lasts.
+static size_t places_compared(const Gathered& all) {
+  size_t most = 1;
+  for (const Run& run : all.runs)
+    if (!run.diverged && !run.metrics.empty()) most = std::max(most, compared(run).size());
+  return most;
+}
+
+// The rule draws every run of a table anew 2000 times, and every pair of its encodings, and does so again
+// without each of the datasets: a few kilobytes of a stranger could name so many that neither memory nor
+// patience lasts.
 static void refuse_very_many(const Gathered& all) {
-  constexpr size_t kMostEncodings = 64, kMost = 100'000;
-  if (all.encodings.size() > kMostEncodings ||
-      double(all.datasets.size()) * double(all.encodings.size()) * double(all.seeds.size()) > kMost)
-    throw Error(fmt::format(
-        "{} datasets, {} encodings and {} seeds are more than one report can hold ({} encodings, and {} as "
-        "the product of all three): report on fewer at a time",
-        all.datasets.size(), all.encodings.size(), all.seeds.size(), kMostEncodings, kMost));
+  constexpr size_t kMostEncodings = 64;
+  constexpr double kMostRuns = 100'000, kMostDrawn = 1 << 17, kMostPairs = 1 << 18, kMostWork = 1 << 26;
+  const auto datasets = double(all.datasets.size()), encodings = double(all.encodings.size()),
+             seeds = double(all.seeds.size());
+  const size_t count = places_compared(all);
+  const auto places = double(count);
+  if (encodings > kMostEncodings || datasets * encodings * seeds > kMostRuns ||
+      datasets * encodings * encodings > kMostDrawn ||
+      datasets * encodings * encodings * places > kMostPairs ||
+      datasets * datasets * encodings * encodings * places > kMostWork)
+    throw Error(
+        fmt::format("{} datasets, {} encodings and {} seeds at {} places are more than one report can hold "
+                    "(docs/files.md): report on fewer at a time",
+                    all.datasets.size(), all.encodings.size(), all.seeds.size(), count));
 }
 
 // Names, orders and checks what was read.

@@ -43,6 +43,8 @@ struct Gathered {
   std::map<std::tuple<std::string, std::string, int64_t>, size_t> places;  // of runs, by what find() asks
   void index();  // makes those anew, once runs have gone or have other names
   const Run* find(const std::string& dataset, const std::string& encoding, int64_t seed) const;
+  std::vector<const Run*> runs_of(const std::string& dataset) const;  // as they stand in `runs`
+  std::vector<const Run*> runs_of(const std::string& dataset, const std::string& encoding) const;
 };
 
 // What must be equal between runs, from a run's config and facts.

@@ -48,12 +48,9 @@ stats::Values runs_of(const stats::Scores& table, size_t encoding) {
 std::vector<std::string> sound_encodings(const Gathered& all, const std::string& dataset) {
   std::vector<std::string> sound;
   for (const std::string& encoding : all.encodings) {
-    const auto has = [&](bool diverged) {
-      return std::any_of(all.runs.begin(), all.runs.end(), [&](const Run& r) {
-        return r.dataset == dataset && r.encoding == encoding && r.diverged == diverged;
-      });
-    };
-    if (has(false) && !has(true)) sound.push_back(encoding);
+    const std::vector<const Run*> runs = all.runs_of(dataset, encoding);
+    if (!runs.empty() && std::ranges::none_of(runs, [](const Run* run) { return run->diverged; }))
+      sound.push_back(encoding);
   }
   return sound;
 }

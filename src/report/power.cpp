@@ -15,9 +15,9 @@ double seconds_for(const Gathered& all, const std::string& dataset, size_t seeds
   double total = 0;
   for (const std::string& encoding : all.encodings) {
     double sum = 0, runs = 0;
-    for (const Run& run : all.runs) {
-      if (run.dataset != dataset || run.encoding != encoding || run.diverged) continue;
-      sum += run.seconds + run.scoring_seconds;
+    for (const Run* run : all.runs_of(dataset, encoding)) {
+      if (run->diverged) continue;
+      sum += run->seconds + run->scoring_seconds;
       ++runs;
     }
     if (runs > 0) total += sum / runs * std::max(0.0, double(seeds) - runs);

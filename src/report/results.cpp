@@ -337,7 +337,7 @@ std::string csv_cell(const std::string& text) {
   const bool formula = !text.empty() &&
                        std::string_view("=+-@\t\r").find(text[0]) != std::string_view::npos &&
                        !is_number(text);
-  if (!formula && text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  if (!formula && text.find_first_of(",;\t\"\r\n") == std::string::npos) return text;
   std::string safe = formula ? "\"'" : "\"";
   for (const char c : text) safe += c == '"' ? "\"\"" : std::string(1, c);
   return safe + '"';

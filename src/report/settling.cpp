@@ -163,13 +163,13 @@ std::map<std::string, std::vector<Look>> look_at(const std::filesystem::path& co
   stats::Noise noise;
   std::map<std::string, std::vector<Look>> result;
   for (const auto& [dataset, of] : record.datasets) {
-    const auto run = std::ranges::find_if(
-        all.runs, [&](const Run& each) { return each.dataset == dataset && !each.diverged; });
+    const std::vector<const Run*> runs = all.runs_of(dataset);
+    const auto run = std::ranges::find_if(runs, [](const Run* each) { return !each->diverged; });
     if (!of.settling || of.settling->is_through()) continue;
     std::vector<Look>& looks = result[dataset];
-    if (run != all.runs.end())
-      for (const auto& [x, scores] : run->scores.at(key_of(run->metrics.front())))
-        if (const auto look = look_at_place(all, dataset, run->metrics.front(), x, noise))
+    if (run != runs.end())
+      for (const auto& [x, scores] : (*run)->scores.at(key_of((*run)->metrics.front())))
+        if (const auto look = look_at_place(all, dataset, (*run)->metrics.front(), x, noise))
           looks.push_back(*look);
     if (looks.empty()) looks.push_back({.round = of.settling->rounds_made() + 1});  // nothing to compare
   }

@@ -26,7 +26,7 @@ constexpr int kSmallLevel = 19,
               kQuickLevel = 12;  // of zstd; the quick one takes a twentieth of the time and a third more room
 constexpr std::string_view kRecordFile = "comparison.json";
 constexpr int64_t kMostRecordBytes = 4 << 20;
-constexpr size_t kLongestName = 150;  // "runs/" before it fills a tar header's prefix
+constexpr size_t kLongestFolder = 150;  // "runs/" before it fills a tar header's prefix
 
 // The files of a run. Readers keep the texts of two of them, so those are small.
 struct Member {
@@ -43,8 +43,8 @@ constexpr Member kMembers[] = {{"config.yaml", &RunFiles::config, 1 << 20},
 // A name that can only be a folder of its own beneath runs/.
 bool is_plain(std::string_view name) {
   const auto allowed = [](unsigned char c) { return std::isalnum(c) || c == '.' || c == '-' || c == '_'; };
-  return !name.empty() && name.size() <= kLongestName && name != "." && name != ".." && !is_leftover(name) &&
-         std::all_of(name.begin(), name.end(), allowed);
+  return !name.empty() && name.size() <= kLongestFolder && name != "." && name != ".." &&
+         !is_leftover(name) && std::all_of(name.begin(), name.end(), allowed);
 }
 
 class ZstdWriter {
@@ -233,7 +233,7 @@ size_t write_bundle(const fs::path& file, const std::vector<fs::path>& compariso
     if (!is_plain(run.name))
       throw Error(
           fmt::format("{}: a run's folder in a bundle has at most {} letters, digits, '.', '-' and '_'",
-                      run.folder.string(), kLongestName));
+                      run.folder.string(), kLongestFolder));
     run.metrics = metrics_lines(read_curve(run.metrics, RunFolder(run.folder).metrics().string()));
     const auto [at, fresh] = runs.emplace(run.name, run);
     if (!fresh && at->second.facts != run.facts)

@@ -81,6 +81,12 @@ std::optional<std::string> step_problem(const fs::path& folder) {
   return fmt::format("{} says step {}, its folder {}", kTrainStateFile, step, *named);
 }
 
+// However it was typed: with a slash behind it, or as "." from inside.
+fs::path with_its_name(const fs::path& folder) {
+  const fs::path whole = fs::absolute(folder).lexically_normal();
+  return whole.has_filename() ? whole : whole.parent_path();
+}
+
 }  // namespace
 
 // A deletion cut short must not look like a checkpoint: the name goes first, and for good. A link goes, and
@@ -139,7 +145,8 @@ void write_checkpoint(const fs::path& root, int64_t step,
 bool is_checkpoint(const fs::path& folder) { return fs::exists(folder / kManifest); }
 bool is_checkpoint_manifest(const fs::path& file) { return file.filename() == kManifest; }
 
-std::optional<std::string> checkpoint_problem(const fs::path& folder, Verify how) {
+std::optional<std::string> checkpoint_problem(const fs::path& typed, Verify how) {
+  const fs::path folder = with_its_name(typed);
   if (!fs::exists(folder / kComplete)) how = Verify::kHashes;  // then its bytes have to speak for it
   try {
     const Json manifest = parse_json(read_file(folder / kManifest), kManifest);
@@ -155,6 +162,11 @@ std::optional<std::string> checkpoint_problem(const fs::path& folder, Verify how
   } catch (const Json::exception&) {
     return std::string(kManifest) + " is not a list of files";
   }
+}
+
+void mark_complete(const fs::path& folder) {
+  if (!fs::is_symlink(folder) && !fs::exists(fs::symlink_status(folder / kComplete)))
+    write_file(folder / kComplete, "");
 }
 
 std::vector<Checkpoint> list_checkpoints(const fs::path& root) {

@@ -55,6 +55,9 @@ std::vector<Checkpoint> list_checkpoints(const std::filesystem::path& root);  //
 // for.
 std::optional<Checkpoint> newest_checkpoint(const std::filesystem::path& root, Verify how = Verify::kHashes);
 
+// Gives a checkpoint whose every hash holds the mark back that a tool has lost. For who may write there.
+void mark_complete(const std::filesystem::path& folder);
+
 void remove_checkpoint(const std::filesystem::path& folder);
 // Deletes all but the newest `keep`, and only once the newest has been verified in full.
 void retain_checkpoints(const std::filesystem::path& root, int64_t keep);

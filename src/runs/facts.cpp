@@ -5,6 +5,8 @@
 
 namespace darope {
 
+static constexpr size_t kLongestHistory = 1 << 16;
+
 std::string to_text(const RunFacts& f, const FileHashes& files) {
   nlohmann::ordered_json json{{"schema", kRunSchema},
                               {"dataset", f.dataset},
@@ -49,9 +51,9 @@ RunFacts parse_facts(const Json& json, const std::string& where) {
   const auto status = need<std::string>(json, "status", where);
   if (status != "finished" && status != "diverged")
     throw Error(fmt::format("{}: status '{}' is neither finished nor diverged", where, status.substr(0, 80)));
-  return {.dataset = need<std::string>(json, "dataset", where),
-          .family = get_or<std::string>(json, "family", "", where),
-          .encoding = need<std::string>(json, "encoding", where),
+  return {.dataset = need_name(json, "dataset", where),
+          .family = name_or_none(json, "family", where),
+          .encoding = no_longer(need<std::string>(json, "encoding", where), kLongestText, "encoding", where),
           .seed = need<int64_t>(json, "seed", where),
           .diverged = status == "diverged",
           .steps = get_or<int64_t>(json, "steps", 0, where),
@@ -61,15 +63,16 @@ RunFacts parse_facts(const Json& json, const std::string& where) {
           .seconds = get_or<double>(json, "seconds", 0, where),
           .tokens_per_second = get_or<double>(json, "tokens_per_second", 0, where),
           .scoring_seconds = get_or<double>(json, "scoring_seconds", 0, where),
-          .shared_init = need<std::string>(json, "shared_init", where),
-          .data_order = need<std::string>(json, "data_order", where),
-          .config_without_encoding = need<std::string>(json, "config_without_encoding", where),
-          .dtype = get_or<std::string>(json, "dtype", "", where),
-          .commit = get_or<std::string>(json, "commit", "", where),
-          .machine = get_or<std::string>(json, "machine", "", where),
-          .torch = get_or<std::string>(json, "torch", "", where),
-          .history = get_or<std::string>(json, "history", "", where),
-          .evaluation = get_or<std::string>(json, "evaluation", "", where),
+          .shared_init = need_name(json, "shared_init", where),
+          .data_order = need_name(json, "data_order", where),
+          .config_without_encoding = need_name(json, "config_without_encoding", where),
+          .dtype = name_or_none(json, "dtype", where),
+          .commit = name_or_none(json, "commit", where),
+          .machine = name_or_none(json, "machine", where),
+          .torch = name_or_none(json, "torch", where),
+          .history =
+              no_longer(get_or<std::string>(json, "history", "", where), kLongestHistory, "history", where),
+          .evaluation = name_or_none(json, "evaluation", where),
           .metrics = first ? std::vector<Metric>{} : read_metrics(need<Json>(json, "metrics", where), where)};
 }
 

@@ -15,18 +15,23 @@ namespace {
 
 constexpr const char* kThinned = "metrics.jsonl of a bundle";
 
+std::vector<fs::path> single_files(const RunFolder& run) {
+  return {run.config(),      run.given_config(), run.model_config(), run.manifest(), run.metrics(),
+          run.validations(), run.log(),          run.history(),      run.scores(),   run.best_scores()};
+}
+
+bool is_event_file(const fs::path& file) { return file.filename().string()[0] != '.'; }
+
 // What the run itself writes, where it is there. Others may keep files of theirs beside it.
 std::vector<fs::path> own_files(const RunFolder& run) {
-  std::vector<fs::path> files = {run.config(),  run.given_config(), run.model_config(), run.manifest(),
-                                 run.metrics(), run.validations(),  run.log(),          run.history(),
-                                 run.scores(),  run.best_scores()};
+  std::vector<fs::path> files = single_files(run);
   const auto is_file = [](const fs::path& file) { return fs::is_regular_file(fs::symlink_status(file)); };
   const auto add_beneath = [&](const fs::path& folder, auto&& is_ours) {
     if (!fs::is_directory(fs::symlink_status(folder))) return;
     for (const fs::directory_entry& each : fs::recursive_directory_iterator(folder))
       if (is_ours(each.path())) files.push_back(each.path());
   };
-  add_beneath(run.tensorboard(), [](const fs::path& file) { return file.filename().string()[0] != '.'; });
+  add_beneath(run.tensorboard(), is_event_file);
   add_beneath(run.checkpoints(), is_checkpoint_manifest);
   add_beneath(run.best(), is_checkpoint_manifest);
   std::erase_if(files, [&](const fs::path& file) { return !is_file(file); });
@@ -42,8 +47,23 @@ std::map<std::string, const std::string*> texts_of(const RunFiles& files) {
           {run.best_scores().filename(), &files.best_scores}};
 }
 
-bool leads_out(const fs::path& name) {
-  return name.empty() || name.is_absolute() || *name.lexically_normal().begin() == "..";
+// Whether a run could have written a file of this name: whoever made run.json may have listed any other.
+bool is_own(const fs::path& name) {
+  if (name.empty() || name != name.lexically_normal()) return false;
+  const RunFolder run("");
+  const std::vector<fs::path> singles = single_files(run);
+  const fs::path folder = *name.begin();
+  return std::ranges::find(singles, name) != singles.end() ||
+         (folder == run.tensorboard() && is_event_file(name)) ||
+         ((folder == run.checkpoints() || folder == run.best()) && is_checkpoint_manifest(name));
+}
+
+// As far as its readers go.
+std::string hash_within_limits(const fs::path& file) {
+  constexpr int64_t kMost = int64_t{4} << 30;
+  if (const int64_t bytes = size_of_file(file); bytes > kMost)
+    throw Error(fmt::format("{} has {} bytes, more than the {} it may have", file.string(), bytes, kMost));
+  return sha256_of_file(file);
 }
 
 }  // namespace
@@ -72,8 +92,9 @@ void check_hashes(const RunFiles& files) {
       return found != hash && (thinned == hashes.end() || found != thinned->second);
     }
     if (files.bundled || name == kThinned) return false;
-    if (leads_out(name)) throw Error(fmt::format("{} names a file outside its folder", where));
-    return fs::exists(files.folder / name) && sha256_of_file(files.folder / name) != hash;
+    if (!is_own(name))
+      throw Error(fmt::format("{}: '{}' is no file that a run writes", where, name.substr(0, 200)));
+    return fs::exists(files.folder / name) && hash_within_limits(files.folder / name) != hash;
   };
   std::vector<std::string> changed;
   for (const auto& [name, hash] : hashes)

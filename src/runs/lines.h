@@ -40,6 +40,22 @@ T get_or(const Json& object, const char* key, T fallback, const std::string& whe
   return found == object.end() || found->is_null() ? std::move(fallback) : need<T>(object, key, where);
 }
 
+// Names and sentences of a run: a report says them thousands of times over, and a few kilobytes of a stranger
+// must not make gigabytes.
+inline constexpr size_t kLongestName = 256, kLongestText = 1024;
+inline std::string no_longer(std::string text, size_t most, const char* key, const std::string& where) {
+  if (text.size() > most)
+    throw Error(
+        fmt::format("{}: '{}' has {} bytes, more than the {} it may have", where, key, text.size(), most));
+  return text;
+}
+inline std::string need_name(const Json& object, const char* key, const std::string& where) {
+  return no_longer(need<std::string>(object, key, where), kLongestName, key, where);
+}
+inline std::string name_or_none(const Json& object, const char* key, const std::string& where) {
+  return no_longer(get_or<std::string>(object, key, "", where), kLongestName, key, where);
+}
+
 inline std::optional<double> optional_number(const Json& object, const char* key, const std::string& where) {
   const auto found = object.find(key);
   if (found == object.end() || found->is_null()) return std::nullopt;

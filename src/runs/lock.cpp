@@ -93,7 +93,7 @@ std::string since_in_words(const Holder& h) {
   if (!is_here(h))
     sentence += fmt::format(
         " ({} ago), or left its lock behind, which cannot be seen from here: if it is gone, remove {}",
-        format_time(double(std::max<int64_t>(0, now() - h.since))), file.string());
+        format_time(std::max(0.0, double(now()) - double(h.since))), file.string());
   throw Error(sentence, kBusy);
 }
 
@@ -168,6 +168,16 @@ bool Lock::take(const std::string& what) {
   if (::ftruncate(file, 0) != 0 || ::pwrite(file, mine.data(), mine.size(), 0) != ssize_t(mine.size()))
     fail_on("write", path_);
   return taken || (is_still_there(file, path_) && content_of(file, path_) == mine);
+}
+
+void refuse_held(const fs::path& path) {
+  if (!fs::exists(fs::symlink_status(path))) return;
+  const Descriptor file(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK);
+  const bool held = ::flock(file.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  const std::string text = content_of(file.get(), path);
+  if (text.empty() || is_torn(text)) return;  // being taken: its taker looks for us once it has it
+  const Holder holder = parse_holder(text, path);
+  if (held || !is_here(holder) || is_alive(holder)) refuse(holder, path);
 }
 
 // Removed while it is still held: whoever waits for this file finds that it is gone, and makes another. Where

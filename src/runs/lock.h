@@ -26,6 +26,10 @@ class Lock {
   std::unique_ptr<Descriptor> file_;
 };
 
+// The same Error where somebody holds the lock of this file; takes nothing. Two that hold locks of their own
+// and then ask for each other's never both go on.
+void refuse_held(const std::filesystem::path& file);
+
 std::filesystem::path lock_beside(const std::filesystem::path& file);  // for a file that is written anew
 
 }  // namespace darope

@@ -1,8 +1,6 @@
 #include "runs/run_folder.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 
@@ -18,12 +16,8 @@ namespace {
 // The end of a file that grows, from the first whole line on.
 std::string tail_of(const fs::path& file) {
   constexpr int64_t kEnough = 1 << 14;
-  const Descriptor open(file, O_RDONLY);
-  const int64_t size = size_of_file(file), from = std::max<int64_t>(0, size - kEnough);
-  std::string text(size_t(size - from), '\0');
-  const ssize_t got = ::pread(open.get(), text.data(), text.size(), from);
-  text.resize(size_t(std::max<ssize_t>(got, 0)));
-  return from == 0 ? text : text.substr(std::min(text.size(), text.find('\n') + 1));
+  const std::string text = end_of_file(file, kEnough);
+  return int64_t(text.size()) < kEnough ? text : text.substr(std::min(text.size(), text.find('\n') + 1));
 }
 
 }  // namespace
@@ -131,6 +125,14 @@ fs::path ComparisonFolder::lock(const std::string& share) const {
   std::string name = share.empty() ? ".lock" : ".lock-" + share;
   std::replace(name.begin(), name.end(), '/', '-');
   return path_ / name;
+}
+std::vector<fs::path> ComparisonFolder::locks_against(const std::string& share) const {
+  if (!share.empty()) return {lock("")};
+  std::vector<fs::path> found;
+  for (const fs::directory_entry& each : fs::directory_iterator(path_))
+    if (each.path().filename().string().starts_with(lock("").filename().string() + "-"))
+      found.push_back(each.path());
+  return found;
 }
 fs::path ComparisonFolder::jobs() const { return path_ / "jobs"; }
 fs::path ComparisonFolder::job(const std::string& run) const { return jobs() / (run + ".yaml"); }

@@ -80,9 +80,11 @@ class ComparisonFolder {
   std::filesystem::path record() const;   // what was fixed before the runs, and what rounds decided
   std::filesystem::path report_lock() const;
   std::filesystem::path lock(
-      const std::string& share) const;                      // "" the whole plan, or one machine's share of it
-  std::filesystem::path jobs() const;                       // the folder of what follows
-  std::filesystem::path job(const std::string& run) const;  // the settings a run is started with
+      const std::string& share) const;  // "" the whole plan, or one machine's share of it
+  // Of those who may not be at work beside that share: one share does not exclude another.
+  std::vector<std::filesystem::path> locks_against(const std::string& share) const;
+  std::filesystem::path jobs() const;                           // the folder of what follows
+  std::filesystem::path job(const std::string& run) const;      // the settings a run is started with
   std::filesystem::path job_log(const std::string& run) const;  // what it said
 
  private:

@@ -45,7 +45,9 @@ RunFiles read_run_files(const RunFolder& run) {
 std::string read_metrics_file(const RunFolder& run) { return text_if_there(run.metrics()); }
 
 void unpack(const RunFiles& files, const RunFolder& run) {
-  make_directories(run.path().parent_path());
+  const fs::path runs = run.path().parent_path();
+  make_directories(runs.parent_path());
+  make_directories_in(runs.parent_path(), runs);
   const RunFolder temporary(make_temporary_folder(run.path()));
   write_file(temporary.config(), files.config);
   write_file(temporary.metrics(), files.metrics);

@@ -35,19 +35,31 @@ ordered_json axis_json(const Axis& axis) {
   return json;
 }
 
+std::string text_or(const Json& json, const char* key, const std::string& fallback,
+                    const std::string& where) {
+  return no_longer(get_or<std::string>(json, key, fallback, where), kLongestText, key, where);
+}
+
 Axis read_axis(const Json& json, const std::string& where) {
-  return {.name = need<std::string>(json, "name", where),
-          .unit = get_or<std::string>(json, "unit", "", where),
-          .meaning = get_or<std::string>(json, "meaning", "", where),
+  return {.name = need_name(json, "name", where),
+          .unit = name_or_none(json, "unit", where),
+          .meaning = text_or(json, "meaning", "", where),
           .by_factors = get_or<bool>(json, "by_factors", false, where),
           .mark = optional_number(json, "mark", where),
-          .mark_meaning = get_or<std::string>(json, "mark_meaning", "", where)};
+          .mark_meaning = text_or(json, "mark_meaning", "", where)};
+}
+
+// More than any evaluation has; a report judges and draws each.
+constexpr size_t kMostPlaces = 4096, kMostMetrics = 256, kMostBaselines = 16;
+void check_count(size_t count, size_t most, const std::string& what, const std::string& where) {
+  if (count > most) throw Error(fmt::format("{}: more than {} {}", where, most, what));
 }
 
 std::map<double, double> read_floor(const Json& object, const char* key, const std::string& where) {
   std::map<double, double> floor;
   for (const auto& [at, value] : get_or<std::map<std::string, double>>(object, key, {}, where))
     floor[parse_place(at, where)] = value;
+  check_count(floor.size(), kMostPlaces, "places", where);
   return floor;
 }
 
@@ -102,8 +114,11 @@ ScoreTable read_scores(std::string_view text, const std::string& file) {
     if (line.contains("cluster")) score.cluster = need<int64_t>(line, "cluster", where);
     const ScoreKey key{need<std::string>(line, "metric", where),
                        get_or<std::string>(line, "axis", kLength.name, where)};
-    if (!found[key][need<double>(line, "x", where)].emplace(example, score).second)
+    auto& places = found[key];
+    if (!places[need<double>(line, "x", where)].emplace(example, score).second)
       throw Error(fmt::format("{}: example {} is scored twice", where, example));
+    check_count(places.size(), kMostPlaces, "places of one metric", where);
+    check_count(found.size(), kMostMetrics, "metrics", where);
   });
   ScoreTable table;
   for (const auto& [key, places] : found)
@@ -129,22 +144,25 @@ ordered_json to_json(const std::vector<Metric>& metrics) {
 
 std::vector<Metric> read_metrics(const Json& list, const std::string& where) {
   if (!list.is_array()) throw Error(fmt::format("{}: 'metrics' is no list", where));
+  check_count(list.size(), kMostMetrics, "metrics", where);
   std::vector<Metric> metrics;
   for (const Json& json : list) {
-    const auto name = need<std::string>(json, "name", where), place = where + ": " + name.substr(0, 80);
+    const std::string name = need_name(json, "name", where), place = where + ": " + name.substr(0, 80);
     metrics.push_back({.name = name,
                        .axis = read_axis(need<Json>(json, "axis", place), place),
-                       .title = get_or(json, "title", name, place),
-                       .unit = get_or<std::string>(json, "unit", "", place),
-                       .meaning = get_or<std::string>(json, "meaning", "", place),
+                       .title = text_or(json, "title", name, place),
+                       .unit = name_or_none(json, "unit", place),
+                       .meaning = text_or(json, "meaning", "", place),
                        .higher_better = need<bool>(json, "higher_better", place),
                        .by_example = get_or<bool>(json, "by_example", false, place),
                        .chance = optional_number(json, "chance", place),
                        .true_chance = optional_number(json, "true_chance", place),
                        .floor = read_floor(json, "floor", place)});
     const auto baselines = get_or<Json>(json, "baselines", Json::object(), place);
+    check_count(baselines.size(), kMostBaselines, "baselines", place);
     for (const auto& [each, places] : baselines.items())
-      metrics.back().baselines[each] = read_floor(Json{{each, places}}, each.c_str(), place);
+      metrics.back().baselines[no_longer(each, kLongestName, "baselines", place)] =
+          read_floor(Json{{each, places}}, each.c_str(), place);
   }
   return metrics;
 }

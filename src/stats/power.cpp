@@ -5,6 +5,7 @@
 #include <boost/math/quadrature/gauss_kronrod.hpp>
 #include <boost/math/tools/roots.hpp>
 #include <cmath>
+#include <map>
 
 namespace darope::stats {
 namespace {
@@ -59,11 +60,14 @@ class Plan {
 }  // namespace
 
 double normal_range_quantile(double confidence, size_t numbers) {
+  thread_local std::map<std::pair<double, size_t>, double> known;  // every pair of a table asks for the same
+  const auto [found, fresh] = known.emplace(std::pair(confidence, numbers), 0);
+  if (!fresh) return found->second;
   const auto miss = [&](double range) { return normal_range_cdf(range, numbers) - confidence; };
   std::uintmax_t steps = 100;
   const auto [low, high] = boost::math::tools::toms748_solve(
       miss, 1e-6, 20.0, boost::math::tools::eps_tolerance<double>(40), steps);
-  return (low + high) / 2;
+  return found->second = (low + high) / 2;
 }
 
 double detectable(const PairVerdict& pair) {

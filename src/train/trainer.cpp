@@ -126,7 +126,10 @@ class Trainer {
 void Trainer::resume() {
   const std::optional<Checkpoint> own = newest_checkpoint(folder_.checkpoints());
   if (own || !hooks_.begin_from.empty()) read(own ? own->folder : hooks_.begin_from);
-  if (own) saved_ = first_step_;
+  if (own) {
+    saved_ = first_step_;
+    mark_complete(own->folder);
+  }
   const std::filesystem::path best = folder_.best();
   for (const Checkpoint& each : list_checkpoints(best))  // of a future that may not come again
     if (each.step > saved_) remove_checkpoint(each.folder);

@@ -118,6 +118,37 @@ TEST(Files, WritersOfOneFileDoNotMeetAndLeaveNothing) {
   EXPECT_EQ(left, 1u);
 }
 
+TEST(Files, TheEndOfALongFileIsReadAlone) {
+  const Scratch folder;
+  write_file(folder / "a", "first\nlast\n");
+  EXPECT_EQ(end_of_file(folder / "a", 5), "last\n");
+  EXPECT_EQ(end_of_file(folder / "a", 100), "first\nlast\n");
+}
+
+TEST(Files, NamesMayBeAsLongAsTheSystemHasThem) {
+  const Scratch folder;
+  const std::filesystem::path file = folder / std::string(255, 'n');
+  write_file(file, "one");
+  write_file(file, "other");
+  EXPECT_EQ(read_file(file), "other");
+  std::filesystem::create_directory(make_temporary_folder(file) / "inside");  // and then killed
+  std::filesystem::create_directory(make_temporary_folder(file) / "inside");
+  remove_leftovers_of(folder.path(), {file.filename().string()});
+  std::filesystem::create_directory(make_temporary_folder(file) / "inside");
+  remove_leftovers_of(file);
+  size_t left = 0;
+  for ([[maybe_unused]] const auto& each : std::filesystem::directory_iterator(folder.path())) ++left;
+  EXPECT_EQ(left, 1u);
+  expect_contains(error_of([&] { read_file(folder / std::string(256, 'n')); }),
+                  "longer than the system allows");
+}
+
+TEST(Files, ALinkThatLeadsNowhereIsNamedAsSuch) {
+  const Scratch folder;
+  std::filesystem::create_symlink(folder / "a", folder / "a");
+  expect_contains(error_of([&] { read_file(folder / "a"); }), "a link that leads back to itself");
+}
+
 TEST(Files, NothingIsWrittenThroughALink) {
   const Scratch root, mine;
   write_file(mine / "thesis.txt", "years of work");
@@ -139,6 +170,7 @@ TEST(Files, PipesSocketsAndDevicesAreNoFiles) {
   for (const std::filesystem::path& path : {root / "pipe", std::filesystem::path("/dev/zero")}) {
     expect_contains(error_of([&] { read_file(path); }), "not a file");
     expect_contains(error_of([&] { sha256_of_file(path); }), "not a file");
+    expect_contains(error_of([&] { end_of_file(path, 10); }), "not a file");
     expect_contains(error_of([&] { MappedFile map(path); }), "not a file");
   }
 }

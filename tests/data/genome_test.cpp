@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <htslib/bgzf.h>
+#include <sys/stat.h>
 #include <zlib.h>
 
 #include "base/files.h"
@@ -147,6 +148,12 @@ TEST(Sixmers, AWindowGivesAThousandTokensWhateverItHolds) {
       const std::string text = text_of_sixmers(ids);
       EXPECT_EQ(text, bases.substr(0, text.size()));
     }
+}
+
+TEST(Fasta, APipeIsRefusedAndNotWaitedFor) {
+  const Scratch scratch;
+  ASSERT_EQ(::mkfifo((scratch / "a.fa").c_str(), 0600), 0);
+  expect_contains(error_of([&] { read_fasta(scratch / "a.fa", {}, {}); }), "is a pipe");
 }
 
 }  // namespace

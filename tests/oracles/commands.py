@@ -1,5 +1,7 @@
 """Runs darope as people do, on comparisons of seconds."""
 
+import os
+import pty
 import subprocess
 
 from programs import DAROPE, ROOT
@@ -44,3 +46,21 @@ def refused(*arguments, cwd, code=2):
 
 def text_file(folder, name="own.txt"):
     (folder / name).write_text("".join(f"{i} and {i * i % 97} make {i + i * i % 97}.\n" for i in range(400)))
+
+
+def on_a_terminal(*arguments, cwd):
+    """All that a terminal is sent while darope runs."""
+    ours, theirs = pty.openpty()
+    child = subprocess.Popen(
+        [DAROPE, *map(str, arguments)], stdin=theirs, stdout=theirs, stderr=theirs, cwd=cwd
+    )
+    os.close(theirs)
+    sent = b""
+    try:
+        while some := os.read(ours, 65536):
+            sent += some
+    except OSError:  # how Linux says that nobody writes there any more
+        pass
+    os.close(ours)
+    child.wait(timeout=60)
+    return sent

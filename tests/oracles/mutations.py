@@ -10,7 +10,7 @@ import shutil
 import sys
 import tempfile
 
-from faults import COMPARE, chorales, run
+from faults import COMPARE, TRAIN, chorales, of_comparison, of_run, run
 
 
 def mutate(draw, data):
@@ -35,13 +35,15 @@ def mutate(draw, data):
 
 
 class Subject:
-    """A folder, a command that reads it, and what the command must then say."""
+    """A folder, a command that reads it, and what must come of that."""
 
     def __init__(self, folder, files, command, outcome):
         self.folder, self.files, self.command, self.outcome = folder, files, command, outcome
-        done = run(command, folder)
-        assert done.returncode == 0, done.stderr
-        self.expected = outcome(folder, done)
+        with tempfile.TemporaryDirectory() as scratch:
+            shutil.copytree(folder, scratch, dirs_exist_ok=True)
+            done = run(command, scratch)
+            assert done.returncode == 0, done.stderr
+            self.expected = outcome(pathlib.Path(scratch), done)
 
     def try_one(self, draw, scratch):
         """(file, kind of damage, what went wrong or None, exit code)."""
@@ -57,7 +59,7 @@ class Subject:
             problem = f"exit code {done.returncode}: {done.stderr[-300:]}"
         elif done.returncode == 0 and self.outcome(scratch, done) != self.expected:
             problem = "another result under exit code 0"
-        elif done.returncode and (not done.stderr.startswith("darope: ") or "\x1b" in done.stderr):
+        elif done.returncode and ("darope: " not in done.stderr or "\x1b" in done.stderr):
             problem = f"no sentence: {done.stderr[:300]!r}"
         return str(file.relative_to(scratch)), how, problem, done.returncode
 
@@ -82,6 +84,14 @@ def subjects(folder):
     def printed(where, done):
         return done.stdout
 
+    alone = folder / "training"
+    alone.mkdir()
+    often = ["checkpoint.dump.every=1" if word == "checkpoint.dump.every=2" else word for word in TRAIN]
+    assert run(["steps=2" if word == "steps=4" else word for word in often], alone).returncode == 0
+    shutil.copytree(alone, folder / "one")  # checkpoint, which nothing can stand in for
+    shutil.rmtree(folder / "one" / "run" / "checkpoints" / "0000000001")
+    of_training = [str(each.relative_to(alone)) for each in sorted(alone.rglob("*")) if each.is_file()]
+
     of_runs = [
         each for each in files("mine/runs/*/*") + files("mine/runs/*/tb/*") if not each.endswith(".lock")
     ]
@@ -95,6 +105,24 @@ def subjects(folder):
             [each for each in files("mine/runs/*nope*/checkpoints/*/*") if not each.endswith("COMPLETE")],
             ["ckpt", "verify", next(made.glob("mine/runs/*nope*")).relative_to(made)],
             printed,
+        ),
+        "resumed": Subject(
+            alone,
+            of_training,
+            [*often, "--allow-config-change=steps"],
+            lambda where, done: of_run(where / "run"),
+        ),
+        "scored": Subject(
+            folder / "one",
+            [each for each in of_training if "/checkpoints/0000000002/" in each],
+            ["eval", "run", "--json"],
+            printed,
+        ),
+        "taken": Subject(
+            made,
+            ["b.tar.zst"],
+            [*("again" if word == "mine" else word for word in COMPARE), "--from", "b.tar.zst"],
+            lambda where, done: of_comparison(where / "again"),
         ),
     }
 

@@ -3,14 +3,13 @@
 import hashlib
 import json
 import os
-import pty
 import shutil
 import subprocess
 
 import pytest
-from commands import QUICK, done
+from commands import QUICK, done, on_a_terminal
 from programs import DAROPE, ROOT
-from trainings import TRAIN, darope, train
+from trainings import TRAIN, darope, rewrite, train
 
 
 @pytest.mark.parametrize(
@@ -52,16 +51,6 @@ def test_want_of_memory_is_one_sentence(tmp_path):
     )  # fmt: skip
     assert limited.returncode == 1 and limited.stderr.count("\n") == 1, limited.stderr
     assert "there is not enough memory" in limited.stderr
-
-
-def rewrite(checkpoint, name, content):
-    """A file of a checkpoint, changed by somebody who knows of its hashes."""
-    (checkpoint / name).write_bytes(content)
-    manifest = json.loads((checkpoint / "MANIFEST.json").read_text())
-    for entry in manifest["files"]:
-        if entry["file"] == name:
-            entry |= {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
-    (checkpoint / "MANIFEST.json").write_text(json.dumps(manifest))
 
 
 @pytest.mark.parametrize(
@@ -144,24 +133,6 @@ def test_whole_numbers_of_a_stranger_are_whole(comparison, tmp_path):
     assert refused.returncode == 2 and "'seed' is 1e+300, which does not fit" in refused.stderr, (
         refused.stderr
     )
-
-
-def on_a_terminal(*arguments, cwd):
-    """All that a terminal is sent while darope runs."""
-    ours, theirs = pty.openpty()
-    child = subprocess.Popen(
-        [DAROPE, *map(str, arguments)], stdin=theirs, stdout=theirs, stderr=theirs, cwd=cwd
-    )
-    os.close(theirs)
-    sent = b""
-    try:
-        while some := os.read(ours, 65536):
-            sent += some
-    except OSError:  # how Linux says that nobody writes there any more
-        pass
-    os.close(ours)
-    child.wait(timeout=60)
-    return sent
 
 
 @pytest.mark.parametrize("there", [True, False], ids=["shown", "refused"])

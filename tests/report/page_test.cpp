@@ -167,6 +167,18 @@ TEST(Report, HostileNamesStayText) {
   expect_contains(results_csv(s), "\"a\"\"b'><img src=x onerror=alert(1)>\x1b[31m,\"\"\"");
 }
 
+TEST(Report, NamesHaveNoMeaningInTables) {
+  const Comparison c;
+  for (const std::string encoding : {"darope", "[2cm]^~*\\input{x};y"})
+    for (int64_t seed = 0; seed < 2; ++seed) c.add("*set", encoding, seed, "token_accuracy", {1, 2}, planted);
+  const Scratch out;
+  write_tables(out.path(), write_report(c.path(), {c.path()}));
+  const std::string latex = read_file(out / "scores.tex"), csv = read_file(out / "scores.csv");
+  expect_contains(latex, "{[}2cm]\\textasciicircum{}\\textasciitilde{}{*}\\textbackslash{}input\\{x\\};y");
+  expect_contains(latex, "\n{*}set & ");
+  expect_contains(csv, ",\"[2cm]^~*\\input{x};y\",");  // where ';' is what separates cells
+}
+
 TEST(Report, IsWrittenByOneAtATime) {
   const Comparison c;
   plant(c, "copy");

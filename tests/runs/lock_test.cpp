@@ -181,5 +181,27 @@ TEST_P(WithoutFlock, OneAtATime) {
   EXPECT_GT(took, 0);
 }
 
+TEST(Lock, OfAnotherCanBeAskedForWithoutTakingIt) {
+  const Scratch folder;
+  const std::filesystem::path file = folder / ".lock";
+  const auto asked = [&] { return error_of([&] { refuse_held(file); }); };
+  EXPECT_EQ(asked(), "");
+  EXPECT_FALSE(std::filesystem::exists(file));
+  Json left;
+  {
+    const Lock lock(file, "training");
+    expect_contains(asked(), "has been training since");
+    left = parse_json(read_file(file), "lock");
+  }
+  EXPECT_EQ(asked(), "");
+  left["process"] = 0;  // of one that is gone
+  write_file(file, left.dump() + "\n");
+  EXPECT_EQ(asked(), "");
+  left["host"] = "elsewhere";
+  write_file(file, left.dump() + "\n");
+  expect_contains(asked(), "on elsewhere has been training since");
+  EXPECT_EQ(error_of([&] { const Lock mine(folder / ".other", "x"); }), "");
+}
+
 }  // namespace
 }  // namespace darope

@@ -52,6 +52,31 @@ std::vector<std::string> names_in(const fs::path& root) {
   return out;
 }
 
+TEST(CheckpointDir, AFolderIsKnownByItsNameHoweverItIsTyped) {
+  const Scratch out;
+  const fs::path root = out / "checkpoints", folder = root / "0000000008";
+  save(root, 7);
+  fs::rename(root / "0000000007", folder);  // whose train_state.json says 7
+  const fs::path before = fs::current_path();
+  fs::current_path(folder);
+  for (const fs::path& typed :
+       {folder, folder / "", fs::path("."), fs::path("./"), fs::path("../0000000008/")})
+    EXPECT_NE(checkpoint_problem(typed, Verify::kHashes), std::nullopt) << typed;
+  fs::current_path(before);
+}
+
+TEST(CheckpointDir, AMarkThatWasLostIsGivenBackButNotThroughALink) {
+  const Scratch out;
+  const fs::path root = out / "checkpoints", folder = root / "0000000008", linked = root / "0000000009";
+  save(root, 8);
+  fs::remove(folder / "COMPLETE");
+  fs::create_directory_symlink(folder, linked);
+  mark_complete(linked);
+  EXPECT_FALSE(fs::exists(folder / "COMPLETE"));
+  mark_complete(folder);
+  EXPECT_TRUE(fs::exists(folder / "COMPLETE"));
+}
+
 // Runs `work` in a process of its own and gives its exit status; one that was killed gives 128 + the signal.
 template <class Work>
 int in_child(const Work& work) {

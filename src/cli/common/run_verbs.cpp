@@ -1,6 +1,7 @@
 #include "cli/common/run_verbs.h"
 
 #include <cstdio>
+#include <filesystem>
 
 #include "base/error.h"
 #include "base/streams.h"
@@ -16,6 +17,12 @@ void parse(CLI::App& app, int argc, char** argv) try {
   app.exit(e);  // --help and --version
 }
 
+// A sentence may list what a stranger's file holds without end.
+void complain(const std::string& sentence) {
+  constexpr int kMost = 4000;
+  std::fprintf(stderr, "darope: %.*s%s\n", kMost, sentence.c_str(), sentence.size() > kMost ? " ..." : "");
+}
+
 }  // namespace
 
 int run_verbs(CLI::App& app, int argc, char** argv) {
@@ -29,10 +36,13 @@ int run_verbs(CLI::App& app, int argc, char** argv) {
                  e.what());
     return kUsage;
   } catch (const Error& e) {
-    std::fprintf(stderr, "darope: %s\n", e.what());
+    complain(e.what());
     return e.code();
+  } catch (const std::filesystem::filesystem_error& e) {  // a path as somebody gave it, or laid it out
+    complain("cannot look at " + e.path1().string() + ": " + e.code().message());
+    return kUsage;
   } catch (const std::exception& e) {
-    std::fprintf(stderr, "darope: %s\n", message_of(e).c_str());
+    complain(message_of(e));
     return kFailed;
   }
 }

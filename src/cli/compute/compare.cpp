@@ -195,10 +195,12 @@ void print_power(const CompareSettings& s, const CLI::App& verb) {
   fmt::print("{}", report::terminal_power(report::powers(all, report::summarise(all, options))));
 }
 
-// What was left of files of this plan; a report or another plan may be at work beside it.
-void remove_leftovers_of_plan(const std::vector<RunConfig>& plan, const ComparisonFolder& folder) {
-  std::set<std::string> names = {folder.record().filename()};
-  for (const RunConfig& run : plan)
+// What was left of files of this share; a report or another share may be at work beside it.
+void remove_leftovers_of_share(const std::vector<RunConfig>& share, const ComparisonFolder& folder,
+                               bool whole) {
+  std::set<std::string> names;
+  if (whole) names.insert(folder.record().filename());
+  for (const RunConfig& run : share)
     for (const fs::path& each : {fs::path(run.dump_dir), folder.job(run.name), folder.job_log(run.name)})
       names.insert(each.filename());
   for (const fs::path& each : {folder.path(), folder.runs(), folder.jobs()}) remove_leftovers_of(each, names);
@@ -229,8 +231,9 @@ void compare_verb(const CompareSettings& s, const CLI::App& verb) {
   for (const std::string& bundle : s.from) finished_in(plan, bundle);
   make_directories(out);
   const Lock lock(ComparisonFolder(out).lock(s.shard), fmt::format("comparing in {}", out.string()));
+  for (const fs::path& other : ComparisonFolder(out).locks_against(s.shard)) refuse_held(other);
   check_folder(plan);  // once more: until now, another process may have been at work here
-  remove_leftovers_of_plan(plan, ComparisonFolder(out));
+  remove_leftovers_of_share(s.settle ? plan : share, ComparisonFolder(out), s.shard.empty());
   write_file(ComparisonFolder(out).record(), to_text(joined_to_folder(fixed, out)));
   const auto take = [&](const std::vector<RunConfig>& runs) {
     for (const std::string& bundle : s.from) take_finished(runs, bundle);
@@ -239,7 +242,7 @@ void compare_verb(const CompareSettings& s, const CLI::App& verb) {
     if (s.settle) {
       settle(plan, config, take);
     } else {
-      take(plan);
+      take(share);
       run_plan(share, config);
     }
   } catch (const Error&) {
@@ -259,9 +262,9 @@ void compare_verb(const CompareSettings& s, const CLI::App& verb) {
   options.order = encoding_order();
   options.settings = settings_beyond_encoding;
   if (!s.bundle.empty()) options.links.push_back(fs::proximate(s.bundle, out).string());
-  fmt::print("{}\n{}\n", report::terminal_table(report::write_report(out, {out}, options)),
-             ComparisonFolder(out).page().string());
+  const report::Summary summary = report::write_report(out, {out}, options);
   pack(s, out);
+  fmt::print("{}\n{}\n", report::terminal_table(summary), ComparisonFolder(out).page().string());
 }
 
 }  // namespace

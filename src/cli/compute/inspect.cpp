@@ -37,11 +37,9 @@ ordered_json nested(const Tensor& tensor, double digits) {
 }
 
 // What a token is called where it is no text: the last word that its kind of data shows of it.
-std::string name_of_token(const DataConfig& data, int64_t id) {
-  if (data.root_dir.empty()) return std::to_string(id);
-  const Kind& kind = find_kind(read_manifest(data.root_dir).kind);
-  if (!kind.show || kind.windows) return std::to_string(id);
-  std::istringstream words(kind.show({&id, 1}));
+std::string name_of_token(const Kind* kind, int64_t id) {
+  if (!kind || !kind->show || kind->windows) return std::to_string(id);
+  std::istringstream words(kind->show({&id, 1}));
   std::string word, last;
   while (words >> word) last = word;
   return last;
@@ -91,9 +89,10 @@ void inspect_verb(const InspectSettings& s) {
   const std::vector<int64_t> ids = tokens_to_read(s, run.config, text.get());
   const Seen seen = look_through(*run.model, ids);
   const bool learned = seen.coordinates.defined();
+  const std::string& folder = run.config.data.root_dir;
+  const Kind* kind = text || folder.empty() ? nullptr : &find_kind(read_manifest(folder).kind);
   ordered_json labels = ordered_json::array();
-  for (const int64_t id : ids)
-    labels.push_back(text ? text->decode({&id, 1}) : name_of_token(run.config.data, id));
+  for (const int64_t id : ids) labels.push_back(text ? text->decode({&id, 1}) : name_of_token(kind, id));
   const int64_t count = int64_t(ids.size());
   const ordered_json data{
       {"title", fmt::format("{} at step {}, {}, on the first {} tokens of {}", RunFolder(s.run).name(),

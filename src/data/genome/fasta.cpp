@@ -113,11 +113,11 @@ class FastaParser {
 
 // htslib unpacks; it is asked for no more than one piece at a time.
 void read_fasta(const std::filesystem::path& path, const FastaLimits& limits, const FastaReader& reader) {
-  hts_set_log_level(HTS_LOG_OFF);  // errors are ours to word
+  hts_set_log_level(HTS_LOG_OFF);                   // errors are ours to word
+  const int64_t packed_bytes = size_of_file(path);  // refuses a pipe, which htslib would wait for
   // An absolute path, for htslib takes names such as http:... for more than files.
   const std::unique_ptr<BGZF, decltype(&bgzf_close)> file(
       bgzf_open(std::filesystem::absolute(path).c_str(), "r"), bgzf_close);
-  const int64_t packed_bytes = size_of_file(path);
   if (!file) throw BadInput("it begins as gzip and goes on as something else", 0);
   FastaParser parser(limits, reader);
   std::vector<char> piece(kPiece);

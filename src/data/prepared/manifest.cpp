@@ -81,7 +81,7 @@ SplitFacts read_split(const Reader& json) {
   for (size_t i = 0; i < out.files.size(); ++i) out.files[i] = read_file_facts(json.at("files")[i]);
   json.at("items").list([&](const Reader& item) { out.items.push_back({item[0].text(), item[1].count(1)}); });
   int64_t left = out.sequences;  // -1 once there are too many
-  for (const Item& item : out.items) left -= std::min(item.sequences, left + 1);
+  for (const Item& item : out.items) left = item.sequences > left ? -1 : left - item.sequences;
   if (left != 0) json.at("items").fail(fmt::format("a list whose counts make {}", out.sequences));
   return out;
 }

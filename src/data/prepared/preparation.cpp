@@ -21,6 +21,8 @@ fs::path without_slash(const fs::path& path) { return path.has_filename() ? path
 
 void check_free(const fs::path& out) {
   if (out.empty()) throw Error("--out is empty: give the folder of the new dataset");
+  if (fs::is_symlink(out))
+    throw Error(fmt::format("{} is a link: give the folder it leads to as --out, or another", out.string()));
   if (fs::exists(out) && !(fs::is_directory(out) && fs::is_empty(out)))
     throw Error(fmt::format("{} is there already: choose another --out, or remove it", out.string()));
 }
@@ -60,10 +62,15 @@ Preparation::Preparation(const Kind& kind, const PrepareRequest& request)
     throw Error(
         fmt::format("another process is preparing {}: wait for it, or choose another --out", out_.string()));
   }
-  remove_leftovers_of(folder_);
-  remove_leftovers(folder_);
-  remove_file(folder_ / kManifestFile);  // of one that was killed just before its end
   manifest_.kind = kind.name;
+  try {
+    remove_leftovers_of(folder_);
+    remove_leftovers(folder_);
+    remove_file(folder_ / kManifestFile);  // of one that was killed just before its end
+  } catch (...) {
+    discard();
+    throw;
+  }
 }
 
 void Preparation::set_vocabulary(int64_t tokens, int64_t stored_values) {
@@ -90,12 +97,15 @@ void Preparation::set_tokenizer(const std::string& name, const fs::path& ranks) 
   manifest_.ranks = {kRanksFile, int64_t(text.size()), sha256(text)};
 }
 
-Preparation::~Preparation() {
-  if (finished_) return;
+void Preparation::discard() {
   try {
     remove_tree(folder_);
-  } catch (const Error&) {  // what could not be removed bears the mark, and the next one will
+  } catch (const std::exception&) {  // what could not be removed bears the mark, and the next one will
   }
+}
+
+Preparation::~Preparation() {
+  if (!finished_) discard();
 }
 
 void Preparation::expect(int64_t files) {

@@ -61,6 +61,7 @@ class Preparation {
     NpyWriter values, starts;
     int64_t begin = 0;  // of the sequence that is being added
   };
+  void discard();
   void write_ids(Split split, const std::string& item);
   void close(Split split);
   std::string skipped() const;  // how many, and why the first

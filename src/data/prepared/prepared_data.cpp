@@ -33,9 +33,9 @@ Sequences::Sequences(const fs::path& folder, const Manifest& manifest, Split spl
       values_(open_values(folder, manifest[split].files[0], manifest.stored_values)),
       starts_(open_values(folder, manifest[split].files[1], INT64_MAX)) {
   const SplitFacts& facts = manifest[split];
-  if (values_.size() != facts.values || starts_.size() != facts.sequences + 1)
-    throw Error(fmt::format("{}: {} values and {} starts; its manifest says {} and {}", name_, values_.size(),
-                            starts_.size(), facts.values, facts.sequences + 1));
+  if (values_.size() != facts.values || starts_.size() - 1 != facts.sequences)
+    throw Error(fmt::format("{}: {} values and {} starts; its manifest says {} and one more than {}", name_,
+                            values_.size(), starts_.size(), facts.values, facts.sequences));
   int64_t before = 0;
   for (int64_t i = 0; i < starts_.size(); ++i) {
     int64_t start = 0;

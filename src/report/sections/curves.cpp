@@ -17,16 +17,17 @@ std::vector<CurvePoint> mean_curve(const Gathered& all, const std::string& datas
                                    const std::string& encoding) {
   std::vector<CurvePoint> mean;
   double count = 0;
-  for (const Run& run : all.runs) {
-    if (run.dataset != dataset || run.encoding != encoding || run.diverged || run.curve.empty()) continue;
-    if (mean.empty()) mean.assign(run.curve.size(), {});
-    const bool same_steps = mean.size() == run.curve.size() &&
-                            (count == 0 || std::equal(mean.begin(), mean.end(), run.curve.begin(),
+  for (const Run* run : all.runs_of(dataset, encoding)) {
+    const std::vector<CurvePoint>& curve = run->curve;
+    if (run->diverged || curve.empty()) continue;
+    if (mean.empty()) mean.assign(curve.size(), {});
+    const bool same_steps = mean.size() == curve.size() &&
+                            (count == 0 || std::equal(mean.begin(), mean.end(), curve.begin(),
                                                       [](auto& a, auto& b) { return a.step == b.step; }));
     if (!same_steps) continue;
     ++count;
     for (size_t i = 0; i < mean.size(); ++i)
-      mean[i] = {run.curve[i].step, mean[i].loss + (run.curve[i].loss - mean[i].loss) / count};
+      mean[i] = {curve[i].step, mean[i].loss + (curve[i].loss - mean[i].loss) / count};
   }
   return mean;
 }

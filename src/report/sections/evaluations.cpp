@@ -35,9 +35,9 @@ using Places = std::map<double, std::vector<const Scores*>>;
 Places places_of(const Asked& asked, const Dataset& dataset, const std::string& encoding,
                  const Metric& metric) {
   Places found;
-  for (const Run& run : asked.runs.runs)
-    if (run.dataset == dataset.name && run.encoding == encoding && run.scores.contains(key_of(metric)))
-      for (const auto& [x, scores] : run.scores.at(key_of(metric))) found[x].push_back(&scores);
+  for (const Run* run : asked.runs.runs_of(dataset.name, encoding))
+    if (run->scores.contains(key_of(metric)))
+      for (const auto& [x, scores] : run->scores.at(key_of(metric))) found[x].push_back(&scores);
   return found;
 }
 

@@ -21,9 +21,18 @@ std::string config_name(const std::string& dataset) {
 
 // The run whose config stands on the page for all of its dataset.
 const Run* shown_for(const std::string& dataset, const Gathered& all) {
-  const auto run = std::find_if(all.runs.begin(), all.runs.end(),
-                                [&](const Run& r) { return r.dataset == dataset && !r.config.empty(); });
-  return run == all.runs.end() ? nullptr : &*run;
+  for (const Run* run : all.runs_of(dataset))
+    if (!run->config.empty()) return run;
+  return nullptr;
+}
+
+// The settings of the configs on the page, by dataset.
+using Shown = std::map<std::string, std::map<std::string, std::string>>;
+Shown settings_shown(const Gathered& all) {
+  Shown shown;
+  for (const std::string& dataset : all.datasets)
+    if (const Run* run = shown_for(dataset, all)) shown[dataset] = settings_of(run->config);
+  return shown;
 }
 
 // What a reader's own copy of the data would be called, where the dataset is not a task.
@@ -35,10 +44,11 @@ std::string own_copy(const std::string& key, const std::string& path) {
 
 // Trains the run again from what the page holds: the config shown for its dataset, and what this run has
 // otherwise. Where things lie and how often a run saves is the reader's own business.
-std::string command(const Run& run, const Gathered& all) {
-  const Run* shown = shown_for(run.dataset, all);
-  if (!shown || run.config.empty()) return "–";
-  const auto ours = settings_of(run.config), theirs = settings_of(shown->config);
+std::string command(const Run& run, const Shown& shown) {
+  const auto found = shown.find(run.dataset);
+  if (found == shown.end() || run.config.empty()) return "–";
+  const auto ours = settings_of(run.config);
+  const auto& theirs = found->second;
   std::string text = "darope train " + shell_word(config_name(run.dataset));
   for (const auto& [key, value] : ours) {
     const bool data = key == "data.root_dir" || key == "data.path",
@@ -54,11 +64,11 @@ std::string command(const Run& run, const Gathered& all) {
 }
 
 // What the commands need beside the configs.
-std::string needs(const Gathered& all) {
+std::string needs(const Gathered& all, const Shown& shown) {
   std::vector<std::string> folders, files;
   for (const std::string& dataset : all.datasets)
-    if (const Run* run = shown_for(dataset, all))
-      for (const auto& [key, value] : settings_of(run->config)) {
+    if (const auto found = shown.find(dataset); found != shown.end())
+      for (const auto& [key, value] : found->second) {
         if (value.empty()) continue;
         if (key == "data.root_dir") folders.push_back(own_copy(key, value));
         if (key == "data.path") files.push_back(own_copy(key, value));
@@ -75,7 +85,7 @@ std::string needs(const Gathered& all) {
   return text;
 }
 
-std::string run_row(const Run& run, const Summary& summary, const Gathered& all) {
+std::string run_row(const Run& run, const Summary& summary, const Shown& shown) {
   const auto hash = [](const std::string& text) {
     return fmt::format("<td title='{}'><code>{}</code></td>", escape(text), escape(text.substr(0, 10)));
   };
@@ -87,7 +97,7 @@ std::string run_row(const Run& run, const Summary& summary, const Gathered& all)
       run.diverged ? "<span class='badge worse'>▼ diverged</span>" : "finished",
       number_cell(fmt::to_string(run.steps), double(run.steps)),
       number_cell(count_text(double(run.tokens)), double(run.tokens)), hash(run.shared_init),
-      hash(run.data_order), hash(run.config_without_encoding), escape(command(run, all)));
+      hash(run.data_order), hash(run.config_without_encoding), escape(command(run, shown)));
 }
 
 std::string facts(const Gathered& all) {
@@ -133,7 +143,8 @@ std::string configs(const Gathered& all) {
 
 std::string provenance_section(const Summary& summary, const Gathered& all) {
   std::string rows;
-  for (const Run& run : all.runs) rows += run_row(run, summary, all);
+  const Shown shown = settings_shown(all);
+  for (const Run& run : all.runs) rows += run_row(run, summary, shown);
   std::string head;
   for (const char* title : {"dataset", "encoding", "seed", "status", "steps", "tokens", "shared init",
                             "data order", "config", "how to reproduce it"})
@@ -150,7 +161,7 @@ std::string provenance_section(const Summary& summary, const Gathered& all) {
              "name; the command then trains the run again, into the folder <code>again</code>.{} The same "
              "data give the same hash of "
              "the data order in its {}.</p>{}</details>",
-             all.runs.size(), needs(all), RunFolder("").facts().string(), table(head, rows));
+             all.runs.size(), needs(all, shown), RunFolder("").facts().string(), table(head, rows));
 }
 
 }  // namespace darope::report
