@@ -53,7 +53,7 @@ def parse_json(text: str, where: str):
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
-        raise ValueError(f"{where}: no JSON: {error.msg} in line {error.lineno}") from None
+        raise ValueError(f"{where} is not JSON: {error.msg} in line {error.lineno}") from None
     except (RecursionError, ValueError):  # a number of more digits than Python takes
         raise ValueError(f"{where}: JSON that is nested too deep, or a number that is too long") from None
 
@@ -62,7 +62,7 @@ def read_json(file: str | PathLike, most: int = MOST) -> dict:
     """Of a file that holds one object."""
     found = parse_json(read_text(file, most), str(file))
     if not isinstance(found, dict):
-        raise ValueError(f"{file} should hold one JSON object")
+        raise ValueError(f"{file} is not a JSON object")
     return found
 
 

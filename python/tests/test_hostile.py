@@ -16,8 +16,8 @@ from darope.terminal import MOST, complain
 
 pytest.importorskip("transformers", reason="needs transformers")
 import darope.hf  # noqa: E402
-from darope.hf.folders import data_settings  # noqa: E402
 from darope.hf.tokenizer import rank_tokenizer, tokenizer_for  # noqa: E402
+from darope.settings import data_settings  # noqa: E402
 from darope.terminal import Damaged  # noqa: E402
 
 

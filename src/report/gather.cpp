@@ -286,10 +286,10 @@ static void refuse_very_many(const Gathered& all) {
       datasets * encodings * encodings > kMostDrawn ||
       datasets * encodings * encodings * places > kMostPairs ||
       datasets * datasets * encodings * encodings * places > kMostWork)
-    throw Error(
-        fmt::format("{} datasets, {} encodings and {} seeds at {} places are more than one report can hold "
-                    "(docs/files.md): report on fewer at a time",
-                    all.datasets.size(), all.encodings.size(), all.seeds.size(), count));
+    throw Error(fmt::format(
+        "{} datasets, {} encodings and {} seeds, tested at {} place{}, are more than one report can "
+        "hold (docs/files.md): report on fewer at a time",
+        all.datasets.size(), all.encodings.size(), all.seeds.size(), count, count == 1 ? "" : "s"));
 }
 
 // Names, orders and checks what was read.

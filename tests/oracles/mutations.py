@@ -84,12 +84,16 @@ def subjects(folder):
     def printed(where, done):
         return done.stdout
 
-    alone = folder / "training"
+    alone = folder / "training"  # as one that was killed after three of four steps
     alone.mkdir()
     often = ["checkpoint.dump.every=1" if word == "checkpoint.dump.every=2" else word for word in TRAIN]
-    assert run(["steps=2" if word == "steps=4" else word for word in often], alone).returncode == 0
+    often.append("checkpoint.dump.keep=3")
+    assert run(often, alone).returncode == 0
+    shutil.rmtree(alone / "run" / "checkpoints" / "0000000004")
+    for name in ("run.json", "results.jsonl"):
+        (alone / "run" / name).unlink()
     shutil.copytree(alone, folder / "one")  # checkpoint, which nothing can stand in for
-    shutil.rmtree(folder / "one" / "run" / "checkpoints" / "0000000001")
+    shutil.rmtree(folder / "one" / "run" / "checkpoints" / "0000000002")
     of_training = [str(each.relative_to(alone)) for each in sorted(alone.rglob("*")) if each.is_file()]
 
     of_runs = [
@@ -109,12 +113,12 @@ def subjects(folder):
         "resumed": Subject(
             alone,
             of_training,
-            [*often, "--allow-config-change=steps"],
+            often,
             lambda where, done: of_run(where / "run"),
         ),
         "scored": Subject(
             folder / "one",
-            [each for each in of_training if "/checkpoints/0000000002/" in each],
+            [each for each in of_training if "/checkpoints/0000000003/" in each],
             ["eval", "run", "--json"],
             printed,
         ),

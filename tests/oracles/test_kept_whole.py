@@ -92,10 +92,12 @@ def test_files_of_others_in_a_run_are_not_its_own(tmp_path):
     folder = tmp_path / "runs" / "run"
     folder.mkdir(parents=True)
     (folder / "out.txt").write_text("begun\n")
-    done = darope("train", ROOT / "configs/quick/train.yaml", f"dump_dir={folder}", "steps=8", *TRAIN)
+    done = darope(
+        "train", ROOT / "configs/quick/train.yaml", f"dump_dir={folder}", "steps=8", *TRAIN, cwd=tmp_path
+    )
     assert done.returncode == 0, done.stderr
     (folder / "out.txt").write_text("begun\nended\n")
-    assert darope("report", tmp_path).returncode == 0
+    assert darope("report", tmp_path, cwd=tmp_path).returncode == 0
 
 
 def begun_training(folder, steps):
@@ -275,7 +277,7 @@ def test_runs_of_a_stranger_with_nothing_in_common_are_reported_on_or_refused(tm
     report = darope("report", "c", cwd=tmp_path)
     assert report.returncode == code, report.stderr
     if code:
-        assert f"{count} datasets, {count} encodings and {count} seeds are more" in report.stderr
+        assert f"{count} datasets, {count} encodings and {count} seeds, tested" in report.stderr
 
 
 def test_a_config_of_very_many_keys_is_refused_soon(tmp_path):

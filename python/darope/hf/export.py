@@ -9,10 +9,10 @@ from transformers import LlamaConfig, LlamaForCausalLM
 
 from .. import base_name, folders
 from ..files import read_json
+from ..settings import read_settings
 from ..terminal import Damaged
 from .checkpoints import newest_checkpoint
 from .configuration import DaropeConfig
-from .folders import read_settings
 from .modeling import DaropeForCausalLM
 from .tokenizer import tokenizer_for
 

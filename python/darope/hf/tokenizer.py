@@ -13,8 +13,8 @@ from transformers.convert_slow_tokenizer import bytes_to_unicode
 
 from .. import folders
 from ..files import read_bytes, read_json
+from ..settings import data_settings
 from ..terminal import Damaged
-from .folders import data_settings
 
 __all__ = ["byte_tokenizer", "rank_tokenizer", "tokenizer_for"]
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from .. import folders
 from ..runs import Comparison, Run, load
+from ..settings import settings_of
 from . import to_mlflow, to_wandb
 
 
@@ -65,8 +66,6 @@ def _identity(run: Run) -> str:
 
 
 def _settings(run: Run) -> Iterator[tuple[str, str]]:
-    import yaml  # trackers of experiments bring it
-
     def flat(values, before):
         for key, value in values.items():
             if isinstance(value, dict):
@@ -74,7 +73,7 @@ def _settings(run: Run) -> Iterator[tuple[str, str]]:
             else:
                 yield before + key, str(value)
 
-    return flat(yaml.safe_load((run.folder / folders.SETTINGS).read_text()), "")
+    return flat(settings_of(run.folder), "")
 
 
 def _steps(run: Run) -> list[tuple[int, dict[str, float]]]:

@@ -35,6 +35,9 @@ def main() -> int:
     except (ValueError, OSError) as error:
         complain("darope", error)
         return BAD_INPUT
+    except (KeyError, TypeError, AttributeError) as error:  # files that are not what a run writes
+        complain("darope", f"what was given does not fit: {type(error).__name__}: {error}")
+        return BAD_INPUT
     return 0
 
 
