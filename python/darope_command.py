@@ -18,11 +18,12 @@ def _folder(package: str) -> Path:
 
 def main():
     program = _folder("darope") / "darope"
-    first = {
-        "LD_LIBRARY_PATH": _folder("torch") / "lib",  # of this Python, wherever it is
-        "PATH": Path(sys.executable).parent,  # its python3 is the one with the package
+    torch = _folder("torch")
+    first = {  # torch and CUDA's runtime of this Python, wherever it is, and its python3, which has the package
+        "LD_LIBRARY_PATH": [torch / "lib", *sorted(torch.parent.glob("nvidia/*/lib"))],
+        "PATH": [Path(sys.executable).parent],
     }
-    for name, folder in first.items():
-        rest = os.environ.get(name)
-        os.environ[name] = f"{folder}:{rest}" if rest else str(folder)
+    for name, folders in first.items():
+        before = os.environ.get(name)
+        os.environ[name] = ":".join([*map(str, folders), *([before] if before else [])])
     os.execv(program, ["darope", *sys.argv[1:]])
