@@ -19,7 +19,7 @@ def _folder(package: str) -> Path:
 def main():
     program = _folder("darope") / "darope"
     torch = _folder("torch")
-    first = {  # torch and CUDA's runtime of this Python, wherever it is, and its python3, which has the package
+    first = {  # torch and CUDA's runtime of this Python, and its python3, which has the package
         "LD_LIBRARY_PATH": [torch / "lib", *sorted(torch.parent.glob("nvidia/*/lib"))],
         "PATH": [Path(sys.executable).parent],
     }
