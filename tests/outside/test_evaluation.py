@@ -126,7 +126,7 @@ def test_what_reads_documents_is_asked_for_with_them(asked):
 def test_it_stands_apart_in_the_report(asked, comparison):
     darope("report", "mine", cwd=comparison)
     results = json.loads((comparison / "mine" / "results.json").read_text())
-    (dataset,) = [each for each in results["datasets"] if "document-end" in each["name"]]
+    (dataset,) = [each for each in results["evaluations"] if "document-end" in each["name"]]
     assert {cell["encoding"] for cell in dataset["lengths"][0]["cells"]} == {"rope", "hope"}
 
 
