@@ -87,8 +87,7 @@ std::string perplexity_table(const Summary& summary, const Gathered& all) {
         rows += perplexity_row(perplexities, *run, dataset, e);
     }
   if (rows.empty()) return "";
-  for (const char* title : {"dataset", "size", "encoding", "here", "paper"})
-    head += heading_cell(title);
+  for (const char* title : {"dataset", "size", "encoding", "here", "paper"}) head += heading_cell(title);
   return fmt::format(
              "<p class='fine'>Perplexity: exp of the mean loss of a token over test windows and seeds. The "
              "paper's are of {}: other text and more of it, so that only the order of encodings can be "
