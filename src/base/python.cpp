@@ -19,10 +19,12 @@ namespace {
 fs::path beside_program() { return fs::read_symlink("/proc/self/exe").parent_path(); }
 fs::path installed() { return (beside_program() / "../lib/darope").lexically_normal(); }
 
-// The folder with the package in it: where the build leaves it, or `make install`.
+// The folder with the package in it: where the build leaves it, or `make install`, or around a program that
+// pip installed in the package.
 fs::path packages() {
-  const fs::path built = beside_program() / "python";
-  return fs::exists(built) ? built : installed() / "python";
+  for (const fs::path& folder : {beside_program() / "python", installed() / "python"})
+    if (fs::exists(folder)) return folder;
+  return beside_program().parent_path();
 }
 
 class Pipe {
