@@ -40,6 +40,7 @@ struct Job {
   Process process;
   std::optional<Clock::time_point> asked = {};  // to stop
   bool silent = false;                          // did not answer
+  std::optional<CurvePoint> last = {};          // that it has logged
 };
 
 // A run's exit code in words, where it did not come to its end.
@@ -82,7 +83,7 @@ class Pool {
       : plan_(plan), folder_(folder), pace_(pace), launch_(launch), steps_(plan.size()) {
     for (size_t i = 0; i < plan.size(); ++i) {
       const RunFolder run(plan[i].dump_dir);
-      steps_[i] = run.is_finished() ? plan[i].steps : run.last_logged_step();
+      steps_[i] = run.is_finished() ? plan[i].steps : run.last_logged().value_or(CurvePoint{}).step;
       if (run.is_finished())
         ++finished_;
       else
@@ -105,7 +106,10 @@ class Pool {
       for (Job& job : running_) look_after(job);
       const bool changed = reap(progress);
       if (changed || progress.terminal()) {
-        for (const Job& job : running_) steps_[job.index] = folder_of(job).last_logged_step();
+        for (Job& job : running_) {
+          job.last = folder_of(job).last_logged();
+          steps_[job.index] = job.last.value_or(CurvePoint{}).step;
+        }
         progress.show(steps(), fmt::format("{} of {} runs  {}", finished_, plan_.size(), at_work()));
       }
       if (!changed) ::usleep(50'000);
@@ -126,7 +130,8 @@ class Pool {
   std::string at_work() const {
     if (running_.size() > 2) return fmt::format("{} at work", running_.size());
     std::vector<std::string> names;
-    for (const Job& job : running_) names.push_back(plan_[job.index].name);
+    for (const Job& job : running_)
+      names.push_back(plan_[job.index].name + (job.last ? fmt::format(" loss {:.3f}", job.last->loss) : ""));
     return fmt::format("{}", fmt::join(names, ", "));
   }
 

@@ -92,16 +92,17 @@ std::string RunFolder::fact(const char* key) const {
   return "";
 }
 
-int64_t RunFolder::last_logged_step() const {
-  if (!fs::exists(metrics())) return 0;
-  int64_t step = 0;
+std::optional<CurvePoint> RunFolder::last_logged() const {
+  if (!fs::exists(metrics())) return std::nullopt;
+  std::optional<CurvePoint> last;
   try {
     each_line(tail_of(metrics()), metrics().string(), [&](const Json& line, const std::string& where) {
-      step = get_or<int64_t>(line, "global_step", step, where);
+      if (const auto loss = line.find("loss/out"); loss != line.end() && loss->is_number())
+        last = {get_or<int64_t>(line, "global_step", 0, where), loss->get<double>()};
     });
   } catch (const Error&) {  // being written or cut back: whoever goes on with the run looks closer
   }
-  return step;
+  return last;
 }
 
 void RunFolder::begin(const std::string& given, const std::string& config_text,

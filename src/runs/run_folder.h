@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "runs/checkpoint_dir.h"
+#include "runs/curve.h"
 
 namespace darope {
 
@@ -49,9 +50,9 @@ class RunFolder {
   std::vector<RunFolder> evaluations() const;
 
   bool has_checkpoints() const { return !list_checkpoints(checkpoints()).empty(); }
-  std::string read_history() const;         // "" if nothing changed
-  std::string fact(const char* key) const;  // written at its beginning or at its end; "" if never
-  int64_t last_logged_step() const;         // 0 before the first line
+  std::string read_history() const;               // "" if nothing changed
+  std::string fact(const char* key) const;        // written at its beginning or at its end; "" if never
+  std::optional<CurvePoint> last_logged() const;  // nothing before the first line
 
   void begin(const std::string& given, const std::string& config, const std::string& manifest,
              const std::string& model) const;

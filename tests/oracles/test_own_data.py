@@ -17,7 +17,7 @@ import numpy
 import pytest
 import torch
 import yaml
-from commands import QUICK, TASK, done, refused, run, text_file
+from commands import QUICK, TASK, done, refused, run, task_but, text_file
 from programs import DAROPE, ROOT
 
 MODEL = ["steps=4", "model.dim=16", "model.n_layers=1", "model.n_heads=2", "data.seq_len=16"]
@@ -320,14 +320,11 @@ def test_a_run_that_fails_says_why_in_the_terminal(tmp_path):
     assert "  darope: mine/runs/parity-darope-s0 is a file" in failed.stderr
 
 
-@pytest.mark.parametrize("columns", [20, 40, 200])
-def test_the_progress_line_fits(tmp_path, columns):
-    """On a terminal of so many columns no line is longer, so that none wraps."""
+def live(words, columns, cwd):
+    """What a comparison shows on a terminal of so many columns while it is at work."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    job = subprocess.Popen(
-        [DAROPE, "compare", *TASK, "--out", "mine"], stderr=theirs, stdout=subprocess.DEVNULL, cwd=tmp_path
-    )
+    job = subprocess.Popen([DAROPE, "compare", *words], stderr=theirs, stdout=subprocess.DEVNULL, cwd=cwd)
     os.close(theirs)
     shown = b""
     try:
@@ -336,7 +333,22 @@ def test_the_progress_line_fits(tmp_path, columns):
     except OSError:  # the other end is closed
         pass
     assert job.wait() == 0
-    lines = [each for each in shown.decode().split("\r\033[K") if each.startswith("comparing")]
+    return shown.decode()
+
+
+def test_the_progress_line_has_the_newest_loss(tmp_path):
+    words = task_but("steps=2000")
+    shown = live([*words, "logging.freq=1", "jobs=1", "--out", "mine"], 200, tmp_path)
+    told = re.findall(r"parity-nope-s0 loss (\d+\.\d{3})", shown)
+    metrics = (tmp_path / "mine/runs/parity-nope-s0/metrics.jsonl").read_text().splitlines()
+    assert told and set(told) <= {f"{json.loads(line)['loss/out']:.3f}" for line in metrics}
+
+
+@pytest.mark.parametrize("columns", [20, 40, 200])
+def test_the_progress_line_fits(tmp_path, columns):
+    """No line is longer than the terminal, so that none wraps."""
+    shown = live([*TASK, "--out", "mine"], columns, tmp_path)
+    lines = [each for each in shown.split("\r\033[K") if each.startswith("comparing")]
     assert lines and all(len(each.split("\r\n")[0]) < columns for each in lines)
     assert columns < 40 or any("steps" in each for each in lines)
-    assert re.search(r"parity-nope-s0: 4 steps in \d+:\d\d", shown.decode())
+    assert re.search(r"parity-nope-s0: 4 steps in \d+:\d\d", shown)
