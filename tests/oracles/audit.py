@@ -68,6 +68,11 @@ def decided_at(dataset, x):
     }
 
 
+def with_runs(place):
+    """Encodings that were asked there: an evaluation may have been made of some alone."""
+    return [cell["encoding"] for cell in place["cells"] if cell["seeds"]]
+
+
 class Audit:
     def __init__(self, comparisons):
         self.compared, self.disagreements = 0, []
@@ -117,7 +122,7 @@ class Audit:
                 self.check_cells(where, dataset, place)
                 self.check_paper_test(where, dataset, place)
                 if place.get("pairs"):
-                    task = self.task(dataset, place, [c["encoding"] for c in place["cells"]])
+                    task = self.task(dataset, place, with_runs(place))
                     alpha = alpha_of([dataset])
                     pairs = rule.judge([task], dataset["higher_better"], alpha)
                     kept = decided_at(dataset, place["x"])
@@ -240,7 +245,7 @@ class Audit:
     def check_learned(self, where, dataset, place):
         if not dataset["higher_better"]:
             return
-        table = self.table(dataset, place, [c["encoding"] for c in place["cells"]])
+        table = self.table(dataset, place, with_runs(place))
         length = next(len(run) for runs in table for run in runs if run is not None)
         constant = [np.zeros(length) for _ in table[0]]
         task = rule.Task([*table, constant], np.random.default_rng(1), self.witnesses(dataset, place))

@@ -28,7 +28,7 @@ TEST(Outside, TheGuideShowsWhatIsTestedHere) {
 TEST(Outside, AKindOfDataIsPreparedShownAndAudited) {
   const Scratch scratch;
   std::filesystem::create_directory(scratch / "in");
-  for (int i = 0; i < 4; ++i)
+  for (int i = 0; i < 8; ++i)
     write_file(scratch / "in" / fmt::format("{}.txt", i),
                fmt::format("the poem {}\n\nhas two lines, {}\n", i, i));
   const Kind& kind = find_kind("lines");
@@ -41,11 +41,11 @@ TEST(Outside, AKindOfDataIsPreparedShownAndAudited) {
   const PreparedData data(scratch / "set");
   EXPECT_EQ(data.manifest.tokenizer, "bytes");
   EXPECT_EQ(data.manifest.vocabulary, 257);
-  ASSERT_EQ(data[Split::train].size(), 4);
+  ASSERT_EQ(data[Split::train].size(), 8);
   const std::string poem = data.manifest[Split::test].items[0].id.substr(0, 1);
   EXPECT_EQ(data.show(Split::test, 0), "the poem " + poem + "\n");
   EXPECT_EQ(data.show(Split::test, 1), "has two lines, " + poem + "\n");
-  EXPECT_EQ(data.clusters(Split::train), (std::vector<int64_t>{0, 0, 1, 1}));
+  EXPECT_EQ(data.clusters(Split::train), (std::vector<int64_t>{0, 0, 1, 1, 2, 2, 3, 3}));
   EXPECT_TRUE(audit(scratch / "set").sound());
 }
 
