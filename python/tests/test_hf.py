@@ -233,7 +233,7 @@ def test_bad_input_gets_one_sentence(checkpoint, tmp_path):
     with pytest.raises(ValueError, match="other is no checkpoint: it has no config.json"):
         DaropeForCausalLM.from_pretrained(tmp_path / "other")
     (tmp_path / "checkpoints").mkdir()
-    with pytest.raises(ValueError, match="holds no complete checkpoint"):
+    with pytest.raises(ValueError, match="holds no checkpoint yet"):
         DaropeForCausalLM.from_pretrained(tmp_path)
 
 

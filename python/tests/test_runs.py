@@ -70,8 +70,8 @@ def made_up(folder, **facts):
     [
         ('{"schema": 4}', "schema 4 is none of 1 to 3"),
         ('{"schema": "3"}', "schema 3 is none of"),
-        ('{"schema": 3, "data', "no JSON"),
-        ("[]", "should hold one JSON object"),
+        ('{"schema": 3, "data', "is not JSON"),
+        ("[]", "is not a JSON object"),
     ],
 )
 def test_what_is_not_known_is_refused(tmp_path, file, text, words):
@@ -95,5 +95,5 @@ def test_versions_that_are_known_are_read(tmp_path, schema):
 def test_a_line_that_is_spoilt_is_named(tmp_path):
     run = made_up(tmp_path / "a")
     (run / "results.jsonl").write_text('{"value": 1}\n{"value"\n')
-    with pytest.raises(ValueError, match="results.jsonl line 2: no JSON"):
+    with pytest.raises(ValueError, match="results.jsonl line 2 is not JSON"):
         darope.load(run).scores()
