@@ -23,8 +23,10 @@ build:
 
 # The program, its library, the Python package, the manual and completions: PREFIX=, DESTDIR=.
 PREFIX ?= /usr/local
-install: build
-	@DESTDIR=$(DESTDIR) $(CMAKE) --install build --prefix $(abspath $(PREFIX))
+install:
+	@[ -e build/darope ] || $(MAKE) --no-print-directory build
+	@DESTDIR="$(DESTDIR)" $(CMAKE) --install build --prefix "$(abspath $(PREFIX))"
+	@[ -z "$$SUDO_UID" ] || chown "$$SUDO_UID:$$SUDO_GID" build/install_manifest.txt
 
 # Which lines the tests run, of C++ and of Python, and how few of them are too few.
 coverage:

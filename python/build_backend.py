@@ -198,6 +198,8 @@ def _missing(headers: dict[str, str] = HEADERS) -> list[str]:
     """What there is not, of what the program needs."""
     asked = "".join(f"#if !__has_include(<{file}>)\n{name}\n#endif\n" for name, file in headers.items())
     command = [_compiler(), "-E", "-P", "-x", "c++", "-"]
+    if not shutil.which(command[0]):
+        raise SystemExit(f"darope needs a C++ compiler, and there is no {command[0]}: install g++")
     found = subprocess.run(command, input=asked, capture_output=True, text=True, check=True).stdout.split()
     charts = ("/usr/share/javascript/chart.js", "/usr/share/nodejs/chart.js/dist")
     if not any(Path(folder, "chart.min.js").exists() for folder in charts):
@@ -225,7 +227,8 @@ def _build_program(build: Path, levels: list[str], architectures: list[str]) -> 
     ]
     configure += ["-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={ninja}"] if ninja else []
     _run(configure)
-    command = [cmake, "--build", str(build), "--parallel", "--target", "darope", "darope_compute"]
+    command = [cmake, "--build", str(build), "--parallel", str(len(os.sched_getaffinity(0)))]
+    command += ["--target", "darope", "darope_compute"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
         for line in process.stdout:
             print(line, end="", flush=True)

@@ -67,8 +67,11 @@ def read_json(file: str | PathLike, most: int = MOST) -> dict:
 
 
 def sha256_of_file(file: str | PathLike) -> str:
+    digest = hashlib.sha256()
     with open_plain(file) as opened:
-        return hashlib.file_digest(opened, "sha256").hexdigest()
+        while piece := opened.read(1 << 20):
+            digest.update(piece)
+    return digest.hexdigest()
 
 
 class Bounded(io.RawIOBase):

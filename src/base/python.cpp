@@ -3,14 +3,17 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <spawn.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
 
 #include "base/error.h"
+#include "base/signals.h"
 
 namespace darope {
 namespace fs = std::filesystem;
@@ -68,7 +71,29 @@ int wait_for(pid_t id) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : kFailed;
 }
 
-pid_t start(std::vector<std::string> command, const Pipe& out, const Pipe& errors) {
+// What a program says of its errors: in memory, which never makes it wait.
+class Said {
+ public:
+  Said() : file_(::memfd_create("said", MFD_CLOEXEC)) {
+    if (file_ < 0) throw Error(fmt::format("cannot keep errors: {}", std::strerror(errno)), kFailed);
+  }
+  ~Said() { ::close(file_); }
+  Said(const Said&) = delete;
+  Said& operator=(const Said&) = delete;
+  int for_writing() const { return file_; }
+  std::string last_line() const {
+    std::string text(1 << 12, '\0');
+    const off_t end = ::lseek(file_, 0, SEEK_END), from = std::max<off_t>(0, end - off_t(text.size()));
+    text.resize(size_t(std::max<ssize_t>(0, ::pread(file_, text.data(), text.size(), from))));
+    while (text.ends_with('\n')) text.pop_back();
+    return text.substr(text.rfind('\n') + 1);
+  }
+
+ private:
+  int file_;
+};
+
+pid_t start(std::vector<std::string> command, const Pipe& out, const Said& errors) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, out.for_writing(), STDOUT_FILENO);
@@ -91,32 +116,38 @@ std::string python_program() {
                  linked = installed() / "environment/bin/python3";
   if (fs::exists(built)) return built.lexically_normal();
   if (!fs::exists(linked)) return "python3";
-  std::string path = packages();
-  if (const char* more = ::getenv("PYTHONPATH")) path += fmt::format(":{}", more);
-  ::setenv("PYTHONPATH", path.c_str(), 1);
+  static const int once = [] {
+    std::string path = packages();
+    if (const char* more = ::getenv("PYTHONPATH")) path += fmt::format(":{}", more);
+    return ::setenv("PYTHONPATH", path.c_str(), 1);
+  }();
+  if (once != 0) throw Error("PYTHONPATH cannot be set: there is no memory left", kFailed);
   return linked;
 }
 
 void read_from_python(const fs::path& file, const std::vector<std::string>& words,
                       const std::function<void(std::string_view)>& piece) {
-  std::vector<std::string> command{python_program(), (packages() / "darope" / file).string()};
+  const fs::path script = packages() / "darope" / file;
+  if (!fs::exists(script))
+    throw Error(fmt::format("{} is missing: install darope again", script.string()), kFailed);
+  std::vector<std::string> command{python_program(), script.string()};
   command.insert(command.end(), words.begin(), words.end());
-  Pipe out, errors;
+  Pipe out;
+  const Said errors;
   const pid_t id = start(command, out, errors);
   try {
     out.read(piece);
   } catch (...) {
     out.close_end(0);  // which ends it
-    errors.close_end(0);
     wait_for(id);
     throw;
   }
-  std::string said;
-  errors.read([&](std::string_view more) { said += more; });
   const int code = wait_for(id);
   if (code == kDone) return;
-  while (said.ends_with('\n')) said.pop_back();
-  throw Error(said.substr(said.rfind('\n') + 1), code == kUsage ? kUsage : kFailed);
+  throw_if_stopped();  // Ctrl-C ends both
+  const std::string said = errors.last_line();
+  throw Error(said.empty() ? fmt::format("'{}' ended without a word", command.front()) : said,
+              code == kUsage ? kUsage : kFailed);
 }
 
 }  // namespace darope

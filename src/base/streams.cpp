@@ -28,7 +28,8 @@ bool is_harmless(uint32_t code, size_t length) {
   return !control && code >= kLeast[length] && code < 0x110000 && (code < 0xD800 || code > 0xDFFF);
 }
 
-TerminalText to_stdout, to_stderr;
+// Never destroyed: what stdio has kept is written when everything else is gone.
+TerminalText &to_stdout = *new TerminalText, &to_stderr = *new TerminalText;
 
 bool write_all(int descriptor, std::string_view text) {
   while (!text.empty()) {

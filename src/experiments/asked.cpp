@@ -112,6 +112,8 @@ Found read_found(const std::filesystem::path& file) {
 
 RunFolder keep(const SavedRun& run, const RunFolder& folder, const Found& found, const std::string& variant,
                const std::optional<RunFacts>& facts) {
+  no_longer(found.dataset, kLongestName, "dataset", "what was evaluated");  // or no report would read it
+  no_longer(found.evaluation, kLongestName, "evaluation", "what was evaluated");
   RunFolder out = folder.evaluation(run.checkpoint.filename().string(), variant);
   out.require_version();
   make_directories_in(folder.path(), out.path());

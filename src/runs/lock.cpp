@@ -9,6 +9,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <optional>
 
 #include "base/error.h"
 #include "base/machine.h"
@@ -156,6 +157,7 @@ bool Lock::take(const std::string& what) {
   if (text.empty() && (held || (by_making && !made))) return false;  // just being taken
   if (!text.empty() && !(taken && is_torn(text))) {
     const Holder holder = parse_holder(text, path_);
+    if (held && is_here(holder) && !is_alive(holder)) return false;  // somebody merely looks
     if (held || !is_here(holder) || is_alive(holder)) refuse(holder, path_);
     fmt::print(stderr, "{} was left by process {}, which is gone: taken over\n", path_.string(),
                holder.process);
@@ -172,9 +174,15 @@ bool Lock::take(const std::string& what) {
 
 void refuse_held(const fs::path& path) {
   if (!fs::exists(fs::symlink_status(path))) return;
-  const Descriptor file(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK);
-  const bool held = ::flock(file.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-  const std::string text = content_of(file.get(), path);
+  std::optional<Descriptor> file;
+  try {
+    file.emplace(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK);
+  } catch (const Error&) {
+    if (!fs::exists(fs::symlink_status(path))) return;  // let go meanwhile
+    throw;
+  }
+  const bool held = ::flock(file->get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  const std::string text = content_of(file->get(), path);
   if (text.empty() || is_torn(text)) return;  // being taken: its taker looks for us once it has it
   const Holder holder = parse_holder(text, path);
   if (held || !is_here(holder) || is_alive(holder)) refuse(holder, path);

@@ -50,7 +50,7 @@ Axis read_axis(const Json& json, const std::string& where) {
 }
 
 // More than any evaluation has; a report judges and draws each.
-constexpr size_t kMostPlaces = 4096, kMostMetrics = 256, kMostBaselines = 16;
+constexpr size_t kMostPlaces = 1 << 14, kMostMetrics = 256, kMostBaselines = 16;
 void check_count(size_t count, size_t most, const std::string& what, const std::string& where) {
   if (count > most) throw Error(fmt::format("{}: more than {} {}", where, most, what));
 }

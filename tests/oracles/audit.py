@@ -28,8 +28,9 @@ def files_of(comparison):
     """(name of a run, its run.json, its results.jsonl) of a folder or a bundle."""
     texts = {}
     if comparison.is_dir():
-        for file in comparison.glob("runs/*/*.json*"):
-            texts[f"runs/{file.parent.name}/{file.name}"] = file.read_text()
+        for pattern in ("runs/*/*.json*", "runs/*/evals/*/*/*.json*"):
+            for file in comparison.glob(pattern):
+                texts[str(file.relative_to(comparison))] = file.read_text()
     else:
         with zstandard.open(comparison) as stream, tarfile.open(fileobj=stream, mode="r|") as tar:
             for member in tar:

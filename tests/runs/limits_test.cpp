@@ -51,18 +51,18 @@ TEST(Limits, NamesOfMetricsHaveAnEnd) {
     expect_contains(refusal(Json::array({metric_with(changes)})), "more than the ");
   expect_contains(refusal(Json(300, metric_with(Json::object()))), "more than 256 metrics");
   Json places, baselines;
-  for (int i = 0; i < 5000; ++i) places[std::to_string(i)] = 0.5;
+  for (int i = 0; i < 20000; ++i) places[std::to_string(i)] = 0.5;
   for (int i = 0; i < 20; ++i) baselines["b" + std::to_string(i)] = {{"1", 2}};
-  expect_contains(refusal(Json::array({metric_with({{"floor", places}})})), "more than 4096 places");
+  expect_contains(refusal(Json::array({metric_with({{"floor", places}})})), "more than 16384 places");
   expect_contains(refusal(Json::array({metric_with({{"baselines", baselines}})})), "more than 16 baselines");
 }
 
 TEST(Limits, PlacesOfAMetricHaveAnEnd) {
   std::string lines;
-  for (int i = 0; i < 4096; ++i) lines += to_line({.metric = "nll", .axis = "position", .at = double(i)});
-  EXPECT_EQ(read_scores(lines, "a").begin()->second.size(), 4096u);
-  lines += to_line({.metric = "nll", .axis = "position", .at = 4096});
-  expect_contains(error_of([&] { read_scores(lines, "a"); }), "more than 4096 places");
+  for (int i = 0; i < 16384; ++i) lines += to_line({.metric = "nll", .axis = "position", .at = double(i)});
+  EXPECT_EQ(read_scores(lines, "a").begin()->second.size(), 16384u);
+  lines += to_line({.metric = "nll", .axis = "position", .at = 16384});
+  expect_contains(error_of([&] { read_scores(lines, "a"); }), "more than 16384 places");
 }
 
 // Nobody's report reads what a stranger listed: only what a run could have written.

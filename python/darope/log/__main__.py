@@ -21,6 +21,7 @@ def parser() -> argparse.ArgumentParser:
 
 def main() -> int:
     given = parser().parse_args()
+    each = given.to[0]
     try:
         runs = [run for folder in given.folders for run in finished(folder)]
         if not runs:
@@ -38,6 +39,9 @@ def main() -> int:
     except (KeyError, TypeError, AttributeError) as error:  # files that are not what a run writes
         complain("darope", f"what was given does not fit: {type(error).__name__}: {error}")
         return BAD_INPUT
+    except Exception as error:  # a tracker's own: no server, no permission
+        complain("darope", f"{TRACKERS[each].name}: {error}")
+        return FAILED
     return 0
 
 
