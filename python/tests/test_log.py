@@ -112,6 +112,18 @@ def test_wandb_writes_files_without_a_network(comparison, tmp_path):
     assert summary["token_accuracy/length-1"] == pytest.approx(accuracy)
 
 
+def test_wandb_elsewhere_and_after_it_was_cut_off(comparison, tmp_path):
+    run, place = run_of(comparison, "rope").folder, tmp_path / "elsewhere"
+    place.mkdir()
+    cut = place / "wandb" / f"offline-run-20260101_000000-{log.logged(run_of(comparison, 'rope')).id}"
+    cut.mkdir(parents=True)  # of one that was killed
+    for said in ("wandb sync ../elsewhere/wandb/offline-run-", "is there already"):
+        (tmp_path / "here").mkdir(exist_ok=True)
+        told = tell(run, "--to", "wandb", cwd=tmp_path / "here", WANDB_DIR=str(place))
+        assert told.returncode == 0 and said in told.stdout, told.stderr
+    assert len(list(place.glob("wandb/offline-run-*"))) == 1 and not cut.exists()
+
+
 def test_another_folder_or_other_results_are_another_run(comparison, tmp_path):
     run = run_of(comparison, "rope")
     here = log.logged(run).id
@@ -130,3 +142,8 @@ def test_what_is_missing_is_said(comparison, tmp_path):
     (run / "run.json").unlink()
     told = tell(run, "--to", "mlflow", cwd=tmp_path)
     assert told.returncode == 2 and "none of these runs has ended" in told.stderr
+    for module, reason in (("mlflow", "no server answers"), ("yaml", "No module named 'yaml'")):
+        (tmp_path / module).mkdir()
+        (tmp_path / module / f"{module}.py").write_text(f"raise RuntimeError({reason!r})")
+        told = tell(comparison, "--to", "mlflow", cwd=tmp_path / module)
+        assert told.returncode == 1 and told.stderr.count("\n") == 1 and reason in told.stderr

@@ -336,7 +336,9 @@ def test_evaluations_are_judged_and_exported_as_datasets_are(place, retrieval):
     by_place = {p["x"]: p["cells"] for b in recall["beside"] if b["metric"] == "right" for p in b["places"]}
     assert (recall["axis"], grid["x"], sorted(by_place)) == ("difficulties", 3, [8, 16, 32])
     assert grid["best_constant"] == pytest.approx((1 / 8 + 1 / 16 + 1 / 32) / 3)
-    for i, cell in enumerate(grid["cells"]):
+    asked = [(i, cell) for i, cell in enumerate(grid["cells"]) if cell["seeds"]]  # not rope under YaRN
+    assert [cell["encoding"] for _, cell in asked] == ["rope", "darope"]
+    for i, cell in asked:
         assert cell["mean"] == pytest.approx(np.mean([by_place[x][i]["mean"] for x in by_place]))
     (pair,) = grid["pairs"]
     assert {pair["first"], pair["second"]} == {"rope", "darope"} and pair["about"] == "models"
