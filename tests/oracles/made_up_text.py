@@ -2,10 +2,12 @@
 
 import base64
 import collections
+import json
 import random
 import re
+import subprocess
 
-from programs import ROOT
+from programs import DAROPE, ROOT
 
 NOUNS = re.findall(
     r"[a-z]{4,9}", "".join(re.findall(r'"([a-z ]+)"', (ROOT / "src/data/prompt_words.cpp").read_text()))
@@ -36,3 +38,13 @@ def write_ranks(path):
     tokens = [bytes([byte]) for byte in range(256)] + [word.encode() for word in dict.fromkeys(whole)]
     path.write_text("".join(f"{base64.b64encode(t).decode()} {rank}\n" for rank, t in enumerate(tokens)))
     return path
+
+
+def prepare_set(folder, **documents):
+    """FOLDER/set: so many documents of each split, by a rank file of their own beside it."""
+    ranks = write_ranks(folder / "own.tiktoken")
+    for split, count in documents.items():
+        lines = (json.dumps({"text": prose(40, f"{split}{i}")}) for i in range(count))
+        (folder / f"wiki-{split}.jsonl").write_text("\n".join(lines))
+    words = [*sorted(folder.glob("wiki-*")), "--out", "set", "--tokenizer", ranks]
+    subprocess.run([DAROPE, "data", "prepare", "text", *words], cwd=folder, check=True, capture_output=True)

@@ -9,7 +9,7 @@ import time
 
 import pytest
 import yaml
-from made_up_text import prose, write_ranks
+from made_up_text import prepare_set, prose
 from programs import BUILD, DAROPE, ROOT
 
 LENGTH, POSITIONS, STEPS = 128, 512, 150
@@ -23,23 +23,9 @@ def place(tmp_path_factory):
     for name in ("gpu_language", "gpu_retrofit", "parts.sh"):
         (folder / "bench" / name).symlink_to(ROOT / "bench" / name)
     (folder / "build").symlink_to(BUILD)
-    ranks = write_ranks(folder / "own.tiktoken")
-    for split, count in {"train": 30, "valid": 10, "test": 10}.items():
-        lines = (json.dumps({"text": prose(40, f"{split}{i}")}) for i in range(count))
-        (folder / f"wiki-{split}.jsonl").write_text("\n".join(lines))
+    prepare_set(folder, train=30, valid=10, test=10)
     books = (json.dumps({"text": prose(60, f"book{i}")}) for i in range(3))
     (folder / "books.jsonl").write_text("\n".join(books))
-    prepare = [
-        "data",
-        "prepare",
-        "text",
-        *sorted(folder.glob("wiki-*")),
-        "--out",
-        "set",
-        "--tokenizer",
-        ranks,
-    ]
-    subprocess.run([DAROPE, *prepare], cwd=folder, check=True, capture_output=True)
     config = yaml.safe_load((ROOT / "configs/language/30m.yaml").read_text())
     config |= {"seeds": 1, "steps": STEPS, "threads": 1, "device": "cpu"}
     config["model"] |= {"dim": 16, "n_layers": 1, "n_heads": 1, "hidden_multiple": 8}

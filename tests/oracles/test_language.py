@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 from folder_schema import validate_folder
-from made_up_text import NOUNS, prose, write_ranks
+from made_up_text import NOUNS, prepare_set, prose
 from programs import DAROPE, ROOT
 from reference_decoder import Reference, shuffled
 from safetensors.numpy import load_file
@@ -31,24 +31,10 @@ def darope(*words, code=0, cwd=None):
 def place(tmp_path_factory):
     """A comparison of two tiny models, and books they never saw."""
     folder = tmp_path_factory.mktemp("language")
-    ranks = write_ranks(folder / "own.tiktoken")
-    for split, count in {"train": 60, "valid": 20, "test": 20}.items():
-        lines = (json.dumps({"text": prose(40, f"{split}{i}")}) for i in range(count))
-        (folder / f"wiki-{split}.jsonl").write_text("\n".join(lines))
+    prepare_set(folder, train=60, valid=20, test=20)
     books = [prose(300, f"book{i}") for i in range(BOOKS)]
     books.insert(1, "A book that is too short. It is left out.")
     (folder / "books.jsonl").write_text("\n".join(json.dumps({"text": each}) for each in books))
-    darope(
-        "data",
-        "prepare",
-        "text",
-        *sorted(folder.glob("wiki-*")),
-        "--out",
-        "set",
-        "--tokenizer",
-        ranks,
-        cwd=folder,
-    )
     darope(
         "compare", ROOT / "configs/quick/lm.yaml", f"data.root_dir={folder / 'set'}",
         f"data.seq_len={LENGTH}", "steps=30",
