@@ -250,10 +250,10 @@ void add_by_length(const Summary& summary, const char* news, std::vector<std::st
 std::vector<std::string> cautions(const Summary& summary) {
   std::vector<std::string> out;
   if (small(summary))
-    out.push_back(
+    out.emplace_back(
         "Everything here holds at this size; a larger model or a longer training can turn the order round.");
   if (std::ranges::any_of(summary.overall, [](const Overall& o) { return o.one_seed(); }))
-    out.push_back(
+    out.emplace_back(
         "With one seed, what is said is about these trained models alone: training again with another seed "
         "may turn it round.");
   for (const Dataset& dataset : summary.datasets)

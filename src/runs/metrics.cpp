@@ -45,7 +45,7 @@ void keep_damaged(const std::filesystem::path& path, const std::string& text,
              lines.size() > kShown ? ", ..." : "", kept.string());
 }
 
-const std::filesystem::path& cut_back(const std::filesystem::path& path, std::optional<int64_t> last_step) {
+std::filesystem::path cut_back(const std::filesystem::path& path, std::optional<int64_t> last_step) {
   if (!last_step || !std::filesystem::exists(path)) return path;
   const std::string before = read_file(path, kMaxLogBytes);
   std::string after;  // without the end of a line that was being written

@@ -1,14 +1,12 @@
 #include "data/prepared/manifest.h"
 
-#include "base/json.h"
-#include "base/seal.h"
-#include "fuzz.h"
+#include "sealed.h"
 
 namespace darope {
 namespace {
 
 // What is read as a manifest is written as one that says the same.
-void read_and_write(std::string_view input) {
+void read_and_write(const std::string& input) {
   may_refuse([&] {
     const std::string text = to_json(parse_manifest(input, "input"));
     must(to_json(parse_manifest(text, "input")) == text);
@@ -18,16 +16,7 @@ void read_and_write(std::string_view input) {
 }  // namespace
 }  // namespace darope
 
-// As it is, and with the hash that belongs to what it says: otherwise no change would come past that.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace darope;
-  const std::string_view input(reinterpret_cast<const char*>(data), size);
-  read_and_write(input);
-  may_refuse([&] {
-    nlohmann::ordered_json object = parse_json(input, "input");
-    if (!object.is_object()) return;
-    seal(object);
-    read_and_write(object.dump());
-  });
+  darope::as_it_is_and_sealed(data, size, darope::read_and_write);
   return 0;
 }

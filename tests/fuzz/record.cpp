@@ -1,8 +1,6 @@
 #include "runs/record.h"
 
-#include "base/json.h"
-#include "base/seal.h"
-#include "fuzz.h"
+#include "sealed.h"
 
 namespace darope {
 namespace {
@@ -23,16 +21,7 @@ void read_and_write(const std::string& input) {
 }  // namespace
 }  // namespace darope
 
-// As it is, and with the hash that belongs to what it says.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace darope;
-  const std::string input(reinterpret_cast<const char*>(data), size);
-  read_and_write(input);
-  may_refuse([&] {
-    nlohmann::ordered_json object = parse_json(input, "input");
-    if (!object.is_object()) return;
-    seal(object);
-    read_and_write(object.dump());
-  });
+  darope::as_it_is_and_sealed(data, size, darope::read_and_write);
   return 0;
 }

@@ -65,21 +65,24 @@ std::string perplexity_row(const Json& perplexities, const Run& run, const Datas
   if (!cell.mean) return "";
   const Json* model = model_of_size(perplexities, run.parameters);
   const std::string name = without_options(cell.encoding);
-  std::optional<double> theirs;
-  if (model && model->at("numbers").contains(name)) theirs = model->at("numbers").at(name).get<double>();
+  std::string theirs = "<td>–</td>";
+  if (model && model->at("numbers").contains(name)) {
+    const auto number = model->at("numbers").at(name).get<double>();
+    theirs = number_cell(fmt::format("{:.2f}", number), number);
+  }
   const double ours = std::exp(*cell.mean);
   return fmt::format("<tr {}><th scope='row'>{}</th><td>{}</td><td>{}</td>{}{}</tr>", of_encoding(e),
                      escape(dataset.name), model ? escape(model->at("model").get<std::string>()) : "–",
-                     escape(cell.encoding), number_cell(fmt::format("{:.2f}", ours), ours),
-                     theirs ? number_cell(fmt::format("{:.2f}", *theirs), *theirs) : "<td>–</td>");
+                     escape(cell.encoding), number_cell(fmt::format("{:.2f}", ours), ours), theirs);
 }
 
 // In domain, of language models of any size: those of the paper's sizes stand beside its numbers.
 std::string perplexity_table(const Summary& summary, const Gathered& all) {
   const Json& perplexities = paper().at("perplexities");
+  const auto family = perplexities.at("family").get<std::string>();
   std::string rows, head;
   for (const Dataset& dataset : summary.datasets)
-    for (size_t e = 0; dataset.family == perplexities.at("family") && e < summary.encodings.size(); ++e) {
+    for (size_t e = 0; dataset.family == family && e < summary.encodings.size(); ++e) {
       const auto run = std::ranges::find_if(all.runs, [&](const Run& each) {
         return each.dataset == dataset.name && each.encoding == summary.encodings[e] && !each.diverged;
       });
