@@ -70,6 +70,13 @@ def test_fuzzed_text(name, ranks_of, tmp_path):
 
 
 @pytest.mark.parametrize("name", PATTERNS)
+def test_what_fuzzing_found(name, ranks_of, tmp_path):
+    """Inputs that each reach what no other one does; of bytes that are no text, the text they stand for."""
+    kept = sorted((ROOT / "tests" / "fuzz" / "corpus" / "tokenizer").iterdir())
+    check(name, ranks_of(name), [file.read_bytes().decode(errors="replace") for file in kept], tmp_path)
+
+
+@pytest.mark.parametrize("name", PATTERNS)
 def test_long_pieces(name, ranks_of, tmp_path):
     rng = random.Random(2)
     lengths = [*range(120, 136), 1000, 100_000]
