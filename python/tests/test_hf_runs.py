@@ -2,6 +2,9 @@
 
 import base64
 import collections
+import hashlib
+import json
+import math
 import os
 import random
 import subprocess
@@ -141,6 +144,33 @@ def test_a_run_on_prepared_text_has_its_tokenizer(tmp_path):
     call(PROGRAM, "data", "prepare", "text", text, "--out", tmp_path / "data")
     (tmp_path / "config.yaml").write_text(f"data:\n  root_dir: {tmp_path / 'data'}\n")
     assert tokenizer_for(tmp_path)("cat")["input_ids"] == list(b"cat")
+
+
+def test_the_card_tells_of_data_and_scores(tmp_path):
+    text = tmp_path / "a|b.jsonl"
+    text.write_text(
+        "".join(f'{{"text": "{i} cats sat on the mat, {i * i} on the log"}}\n' for i in range(500))
+    )
+    data, folder, out = tmp_path / "data", tmp_path / "run", tmp_path / "out"
+    call(PROGRAM, "data", "prepare", "text", text, "--out", data)
+    settings = f"data.root_dir={data} dump_dir={folder} steps=2 data.seq_len=32 data.batch_size=2 {SMALL}"
+    (tmp_path / "config.yaml").write_text("model:\n  encoding: rope\n")
+    call(PROGRAM, "train", tmp_path / "config.yaml", *settings.split())
+    call(PROGRAM, "eval", folder, "data.test_examples=5")
+    module("export", folder, "--to", "hf", out)
+    card = (out / "README.md").read_text()
+    digest = hashlib.sha256(text.read_bytes()).hexdigest()
+    assert f"| a\\|b.jsonl | {text.stat().st_size} | {digest} |" in card
+    assert "| kind | text |" in card and "| tokenizer | bytes |" in card
+    (asked,) = (folder / "evals").glob("*/*")
+    for file, step, what in [
+        (folder / "results.jsonl", 2, ""),
+        (asked / "results.jsonl", asked.parent.name, asked.name),
+    ]:
+        scores = [json.loads(line) for line in file.read_text().splitlines()]
+        mean = math.fsum(row["value"] for row in scores) / len(scores)
+        row = next(line for line in card.splitlines() if line.startswith(f"| {step} | {what} |"))
+        assert f"{mean:.4f} nats per token" in row and f"| {len(scores)} |" in row
 
 
 @torch.no_grad()

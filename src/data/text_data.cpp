@@ -159,13 +159,13 @@ bool are_apart(const DataConfig& config) {
 
 std::shared_ptr<const TestSet> windows_of(const PreparedData& data, Split split, const DataConfig& config) {
   const auto stream = std::make_shared<const TokenSource>(data[split].stream());
-  const int64_t count = std::min(config.test_examples, (stream->size() - 1) / config.seq_len);
-  if (count < kFewestWindows)
+  const int64_t room = (stream->size() - 1) / config.seq_len;
+  if (room < kFewestWindows)
     throw Error(fmt::format(
         "{}: {} has {} tokens, too few for {} windows of {}; hold more out (--held-out) or choose "
         "a smaller data.seq_len",
         config.root_dir, name_of(split), stream->size(), kFewestWindows, config.seq_len));
-  return test_of_stream(stream, 0, count, config.seq_len, are_apart(config));
+  return test_of_stream(stream, 0, std::min(config.test_examples, room), config.seq_len, are_apart(config));
 }
 
 }  // namespace

@@ -7,11 +7,9 @@ from pathlib import Path
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from .. import base_name, folders
-from ..files import read_json
-from ..settings import read_settings
+from .. import base_name
 from ..terminal import Damaged
-from .checkpoints import newest_checkpoint
+from .card import card_of
 from .configuration import DaropeConfig
 from .modeling import DaropeForCausalLM
 from .tokenizer import tokenizer_for
@@ -119,30 +117,4 @@ def _save(model, run: Path, out: Path) -> None:
     tokenizer = tokenizer_for(run)
     if tokenizer is not None:
         tokenizer.save_pretrained(out)
-    (out / "README.md").write_text(_card(run, model))
-
-
-def _card(run: Path, model) -> str:
-    """A model card: what it was trained with, on what, and what it scored."""
-    settings, facts = read_settings(run), {}
-    for name in (folders.FACTS, folders.MANIFEST):
-        file = Path(run) / name
-        if file.exists():
-            facts |= read_json(file)
-    rows = [
-        ("encoding", getattr(model.config, "encoding", None) or model.config.rope_parameters),
-        ("parameters", model.num_parameters()),
-        ("training length", model.config.max_position_embeddings),
-        ("data", facts.get("dataset")),
-        ("steps", facts.get("steps")),
-        ("tokens", facts.get("tokens")),
-        ("checkpoint", Path(newest_checkpoint(run)).name),
-        ("commit of darope", facts.get("commit")),
-        ("command", facts.get("arguments")),
-        ("hash of the data's order", facts.get("data_order")),
-    ]
-    table = "\n".join(f"| {key} | {value} |" for key, value in rows if value not in (None, ""))
-    card = (
-        f"---\nlibrary_name: transformers\n---\n\n# {Path(run).resolve().name}\n\n| | |\n|---|---|\n{table}\n"
-    )
-    return card + (f"\n## Settings\n\n```yaml\n{settings}```\n" if settings else "")
+    (out / "README.md").write_text(card_of(run, model))
