@@ -7,7 +7,8 @@ out = encoding.attend_encoded(*encoding.encode(q, k, x), v, mask)  # the same in
 """
 
 from ._library import LIBRARY
-from .encoding import Cache, Encoding, base_name, create, encodings
+from .cache import Cache
+from .encoding import Encoding, base_name, create, encodings
 from .runs import load
 
 __all__ = ["Cache", "Encoding", "LIBRARY", "base_name", "create", "encodings", "load"]
