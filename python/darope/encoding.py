@@ -34,12 +34,12 @@ def create(
     layout: str = "interleaved",
     **options: object,
 ) -> Encoding:
-    """The encoding of one attention layer.
+    """The encoding of one attention layer, or of the embeddings.
 
     name: one of encodings(), "rope-10k" or "rope-500k"; options may follow, "yarn:factor=4,ramp=paper".
     d_model, heads, head_dim, kv_heads: D, H, d of the layer, and its key heads if fewer (grouped queries).
     train_length: L of the paper, the context the model trains on: a constant, never the current length.
-    base: rotary base, 500000 by default (PoPE 10000).
+    base: of the frequencies, 500000 by default (PoPE and sinusoidal 10000).
     layout: "interleaved" (a band is channels 2j, 2j+1) or "half" (channels j, j + d/2, as Hugging Face).
     """
     if not isinstance(name, str):
@@ -95,6 +95,11 @@ def _check_documents(documents: object, q: Tensor, name: str = "documents") -> N
         raise ValueError(f"{name} and q must be on one device; got device {documents.device} and {q.device}")
 
 
+def _check_cache(cache: object) -> None:
+    if cache is not None and not isinstance(cache, Cache):
+        raise TypeError(f"cache must come from new_cache(batch, length); got {type(cache).__name__}")
+
+
 def check_mask(mask: object) -> None:
     """mask [B, T] is to mark one stretch of tokens in each row; padding may stand before and behind it."""
     _check_tensor("mask", mask)
@@ -113,7 +118,8 @@ def check_mask(mask: object) -> None:
 
 
 class Encoding(nn.Module):
-    """A positional encoding of one attention layer, made by `create`. Parameters carry the papers' names."""
+    """A positional encoding of one attention layer, or of the embeddings, made by `create`. Parameters carry
+    the papers' names."""
 
     def __init__(self, name: str, shape: list[int], half: bool) -> None:
         super().__init__()
@@ -123,8 +129,11 @@ class Encoding(nn.Module):
             self.register_parameter(row["name"], nn.Parameter(torch.empty(row["shape"])))
         self.reset_parameters()
         self.base_name = base_name(name)
+        row = next(row for row in encodings() if row["name"] == self.base_name)
         #: whether encoded q and k can go to anyone's attention
-        self.rotary: bool = next(row["rotary"] for row in encodings() if row["name"] == self.base_name)
+        self.rotary: bool = row["rotary"]
+        #: whether it acts on token embeddings, by `embed`: a model needs it once, and attention as it is
+        self.embeds: bool = row["embeds"]
 
     @torch.no_grad()
     def reset_parameters(self) -> None:
@@ -145,11 +154,33 @@ class Encoding(nn.Module):
             if row["low"] is not None or row["high"] is not None:
                 parameter.clamp_(row["low"], row["high"])
 
+    def embed(self, x: Tensor, positions: Tensor | None = None, cache: Cache | None = None) -> Tensor:
+        """Token embeddings x [B, T, D] as a model's first layer reads them: with positions [T] or [B, T] in
+        them if this encoding `embeds`, else x itself.
+
+        cache: the first layer's, before it attends: the tokens follow those in it.
+        """
+        _check_tensor("x", x)
+        _check_cache(cache)
+        return torch.ops.darope.embed(
+            self.name,
+            self.shape,
+            self._half,
+            self._parameters_in_order(),
+            x,
+            self._default_positions(positions, x, cache.length if cache is not None else 0),
+        )
+
     def forward(
         self, q: Tensor, k: Tensor, x: Tensor | None = None, positions: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
         """Encoded q and k, for anyone's attention. q [B, T, H, d], k [B, T, Hk, d], x [B, T, D] the layer's
         normed input, positions [T] or [B, T] (default 0 .. T-1)."""
+        if self.embeds:
+            raise TypeError(
+                f"{self.name} acts on token embeddings, not on q and k; call embed(x) before the first "
+                "layer, and there any attention or attend(q, k, v, x)"
+            )
         if not self.rotary:
             raise TypeError(
                 f"{self.name} changes the attention itself, not only q and k; call attend(q, k, v, x)"
@@ -211,8 +242,7 @@ class Encoding(nn.Module):
         _check_tensor("v", v)
         if not isinstance(causal, bool):
             raise TypeError(f"causal must be True or False; got {causal!r}")
-        if cache is not None and not isinstance(cache, Cache):
-            raise TypeError(f"cache must come from new_cache(batch, length); got {type(cache).__name__}")
+        _check_cache(cache)
         seen = cache.length if cache is not None else 0
         q, k = self._encode(q, k, x, positions, seen)
         if documents is not None:
