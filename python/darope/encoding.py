@@ -1,14 +1,15 @@
-"""The encodings as torch modules: their parameters and their cache. What they compute is defined in C++."""
+"""The encodings as torch modules: their parameters. What they compute is defined in C++."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
-__all__ = ["Cache", "Encoding", "base_name", "check_mask", "create", "encodings"]
+from .cache import Cache
+
+__all__ = ["Encoding", "base_name", "check_mask", "create", "encodings"]
 
 
 def encodings() -> list[dict[str, object]]:
@@ -33,12 +34,12 @@ def create(
     layout: str = "interleaved",
     **options: object,
 ) -> Encoding:
-    """The encoding of one attention layer.
+    """The encoding of one attention layer, or of the embeddings.
 
     name: one of encodings(), "rope-10k" or "rope-500k"; options may follow, "yarn:factor=4,ramp=paper".
     d_model, heads, head_dim, kv_heads: D, H, d of the layer, and its key heads if fewer (grouped queries).
     train_length: L of the paper, the context the model trains on: a constant, never the current length.
-    base: rotary base, 500000 by default (PoPE 10000).
+    base: of the frequencies, 500000 by default (PoPE and sinusoidal 10000).
     layout: "interleaved" (a band is channels 2j, 2j+1) or "half" (channels j, j + d/2, as Hugging Face).
     """
     if not isinstance(name, str):
@@ -94,6 +95,11 @@ def _check_documents(documents: object, q: Tensor, name: str = "documents") -> N
         raise ValueError(f"{name} and q must be on one device; got device {documents.device} and {q.device}")
 
 
+def _check_cache(cache: object) -> None:
+    if cache is not None and not isinstance(cache, Cache):
+        raise TypeError(f"cache must come from new_cache(batch, length); got {type(cache).__name__}")
+
+
 def check_mask(mask: object) -> None:
     """mask [B, T] is to mark one stretch of tokens in each row; padding may stand before and behind it."""
     _check_tensor("mask", mask)
@@ -111,80 +117,9 @@ def check_mask(mask: object) -> None:
         )
 
 
-@dataclass
-class Cache:
-    """Encoded keys and values of the tokens seen so far. For inference: no gradient flows through it."""
-
-    batch: int
-    capacity: int
-    heads: int  # Hk of the layer
-    width: int  # d of the layer
-    length: int = 0
-    k: Tensor | None = None  # [batch, capacity, Hk, d] (2d for PoPE), allocated at the first append
-    v: Tensor | None = None  # [batch, capacity, Hk, d]
-    positions: Tensor | None = None  # [batch, capacity] where some were given; None: one after another
-    documents: Tensor | None = None  # [batch, capacity]; None: there is one
-
-    def append(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-        """Adds T tokens and returns keys and values of all so far. What does not fit changes nothing."""
-        if k.shape[0] != self.batch:
-            raise ValueError(f"the cache holds a batch of {self.batch}; got {k.shape[0]}")
-        tokens = k.shape[1]
-        end = self.length + tokens
-        if end > self.capacity:
-            raise ValueError(
-                f"the cache holds {self.capacity} tokens, {self.length} are in it; got {tokens} more"
-            )
-        if v.shape != (self.batch, tokens, self.heads, self.width):
-            raise ValueError(
-                f"v must be [B, T, Hk, d] = {[self.batch, tokens, self.heads, self.width]}; "
-                f"got {list(v.shape)}"
-            )
-        for name, held in (("k", k), ("the cache", self.k)):
-            if held is not None and v.dtype != held.dtype:
-                raise TypeError(f"v and {name} must have one dtype; got dtype {v.dtype} and {held.dtype}")
-            if held is not None and v.device != held.device:
-                raise ValueError(
-                    f"v and {name} must be on one device; got device {v.device} and {held.device}"
-                )
-        if self.k is None or self.v is None:
-            self.k = k.new_empty(self.batch, self.capacity, *k.shape[2:])
-            self.v = v.new_empty(self.batch, self.capacity, *v.shape[2:])
-        if k.shape[2:] != self.k.shape[2:]:
-            raise ValueError(
-                f"the cache holds keys of [heads, width] {list(self.k.shape[2:])}, "
-                f"so it is another layer's; got {list(k.shape[2:])}"
-            )
-        self.k[:, self.length : end] = k.detach()
-        self.v[:, self.length : end] = v.detach()
-        self.length = end
-        return self.k[:, :end], self.v[:, :end]
-
-    def place(
-        self, start: int, positions: Tensor | None, documents: Tensor | None
-    ) -> tuple[Tensor | None, Tensor | None]:
-        """Positions and documents of all tokens so far, those given being of the tokens from `start` on."""
-        if start and (documents is None) != (self.documents is None):
-            raise ValueError("documents must come with every call on a cache, or with none")
-        new = slice(start, self.length)
-        if positions is not None and self.positions is None:
-            self.positions = self._default_positions().repeat(self.batch, 1)
-        if self.positions is not None:
-            self.positions[:, new] = self._default_positions()[new] if positions is None else positions
-        if start == 0:
-            self.documents = None if documents is None else documents.new_zeros(self.batch, self.capacity)
-        if documents is not None:
-            self.documents[:, new] = documents
-        return tuple(
-            None if kept is None else kept[:, : self.length] for kept in (self.positions, self.documents)
-        )
-
-    def _default_positions(self) -> Tensor:
-        return torch.arange(self.capacity, dtype=torch.float64, device=self.k.device)
-
-
 class Encoding(nn.Module):
-    """A positional encoding of one attention layer, made by `create`. Parameters carry the papers' names."""
+    """A positional encoding of one attention layer, or of the embeddings, made by `create`. Parameters carry
+    the papers' names."""
 
     def __init__(self, name: str, shape: list[int], half: bool) -> None:
         super().__init__()
@@ -194,8 +129,11 @@ class Encoding(nn.Module):
             self.register_parameter(row["name"], nn.Parameter(torch.empty(row["shape"])))
         self.reset_parameters()
         self.base_name = base_name(name)
+        row = next(row for row in encodings() if row["name"] == self.base_name)
         #: whether encoded q and k can go to anyone's attention
-        self.rotary: bool = next(row["rotary"] for row in encodings() if row["name"] == self.base_name)
+        self.rotary: bool = row["rotary"]
+        #: whether it acts on token embeddings, by `embed`: a model needs it once, and attention as it is
+        self.embeds: bool = row["embeds"]
 
     @torch.no_grad()
     def reset_parameters(self) -> None:
@@ -216,11 +154,33 @@ class Encoding(nn.Module):
             if row["low"] is not None or row["high"] is not None:
                 parameter.clamp_(row["low"], row["high"])
 
+    def embed(self, x: Tensor, positions: Tensor | None = None, cache: Cache | None = None) -> Tensor:
+        """Token embeddings x [B, T, D] as a model's first layer reads them: with positions [T] or [B, T] in
+        them if this encoding `embeds`, else x itself.
+
+        cache: the first layer's, before it attends: the tokens follow those in it.
+        """
+        _check_tensor("x", x)
+        _check_cache(cache)
+        return torch.ops.darope.embed(
+            self.name,
+            self.shape,
+            self._half,
+            self._parameters_in_order(),
+            x,
+            self._default_positions(positions, x, cache.length if cache is not None else 0),
+        )
+
     def forward(
         self, q: Tensor, k: Tensor, x: Tensor | None = None, positions: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
         """Encoded q and k, for anyone's attention. q [B, T, H, d], k [B, T, Hk, d], x [B, T, D] the layer's
         normed input, positions [T] or [B, T] (default 0 .. T-1)."""
+        if self.embeds:
+            raise TypeError(
+                f"{self.name} acts on token embeddings, not on q and k; call embed(x) before the first "
+                "layer, and there any attention or attend(q, k, v, x)"
+            )
         if not self.rotary:
             raise TypeError(
                 f"{self.name} changes the attention itself, not only q and k; call attend(q, k, v, x)"
@@ -282,8 +242,7 @@ class Encoding(nn.Module):
         _check_tensor("v", v)
         if not isinstance(causal, bool):
             raise TypeError(f"causal must be True or False; got {causal!r}")
-        if cache is not None and not isinstance(cache, Cache):
-            raise TypeError(f"cache must come from new_cache(batch, length); got {type(cache).__name__}")
+        _check_cache(cache)
         seen = cache.length if cache is not None else 0
         q, k = self._encode(q, k, x, positions, seen)
         if documents is not None:

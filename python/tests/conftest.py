@@ -82,6 +82,16 @@ def inputs(
     )
 
 
+def attend(module, q, k, v, x, positions=None, causal=True, documents=None, cache=None):
+    """A first layer over embeddings x: what the encoding adds to them moves q and k, as their projections
+    would. Most add nothing, and then this is module.attend."""
+    embedded = module.embed(x, positions, cache)
+    wide, width = x.shape[-1], q.shape[-1]
+    project = torch.arange(wide * width, dtype=torch.float64, device=x.device).cos().view(wide, width)
+    moved = ((embedded - x) @ (project / wide**0.5).to(x.dtype)).unsqueeze(-2)
+    return module.attend(q + moved, k + moved, v, embedded, positions, causal, documents, cache)
+
+
 def make(name, dtype=torch.float64, device="cpu", seed=0, **sizes):
     """An encoding with parameters drawn around their initial values, so that none is at a special point."""
     torch.manual_seed(seed)

@@ -5,7 +5,7 @@ import concurrent.futures
 import darope
 import pytest
 import torch
-from conftest import LEARNED, NAMES, ROTARY, SIZES, inputs, make
+from conftest import LEARNED, NAMES, ROTARY, SIZES, attend, inputs, make
 
 DTYPES = [torch.float64, torch.float32, torch.bfloat16]
 GROUPED = {str(row["name"]) for row in darope.encodings() if row["grouped_heads"]}
@@ -15,16 +15,16 @@ GROUPED = {str(row["name"]) for row in darope.encodings() if row["grouped_heads"
 @pytest.mark.parametrize("name", NAMES)
 def test_shape_dtype_and_finiteness(name, dtype, device):
     q, k, v, x = inputs(dtype=dtype, device=device)
-    out = make(name, dtype, device).attend(q, k, v, x)
+    out = attend(make(name, dtype, device), q, k, v, x)
     assert out.shape == q.shape and out.dtype == dtype and torch.isfinite(out).all()
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_low_precision_follows_float64(name, device):
     q, k, v, x = inputs(tokens=40, device=device)
-    exact = make(name, device=device).attend(q, k, v, x)
+    exact = attend(make(name, device=device), q, k, v, x)
     for dtype, tolerance in ((torch.float32, 2e-5), (torch.bfloat16, 6e-2)):
-        got = make(name, dtype, device).attend(*(t.to(dtype) for t in (q, k, v, x)))
+        got = attend(make(name, dtype, device), *(t.to(dtype) for t in (q, k, v, x)))
         assert (got.double() - exact).abs().max() < tolerance
 
 
@@ -33,12 +33,12 @@ def test_low_precision_follows_float64(name, device):
 def test_decoding_with_a_cache_equals_one_pass(name, length, device):
     module = make(name, device=device)
     q, k, v, x = inputs(tokens=length, device=device)
-    whole = module.attend(q, k, v, x)
+    whole = attend(module, q, k, v, x)
     for chunks in ([1] * length, [length - 1, 1], [3, length - 3]):
         cache, parts, start = module.new_cache(2, length), [], 0
         for size in chunks:
             part = slice(start, start + size)
-            parts.append(module.attend(q[:, part], k[:, part], v[:, part], x[:, part], cache=cache))
+            parts.append(attend(module, q[:, part], k[:, part], v[:, part], x[:, part], cache=cache))
             start += size
         assert cache.length == length
         assert (torch.cat(parts, 1) - whole).abs().max() < 1e-12
@@ -57,8 +57,13 @@ def test_decoding_leaves_the_choice_of_attention_kernels_as_it_was(name, device)
         with torch.no_grad():
             return torch.cat(
                 [
-                    module.attend(
-                        q[:, i : i + 1], k[:, i : i + 1], v[:, i : i + 1], x[:, i : i + 1], cache=cache
+                    attend(
+                        module,
+                        q[:, i : i + 1],
+                        k[:, i : i + 1],
+                        v[:, i : i + 1],
+                        x[:, i : i + 1],
+                        cache=cache,
                     )
                     for i in range(12)
                 ],
@@ -76,12 +81,12 @@ def test_decoding_leaves_the_choice_of_attention_kernels_as_it_was(name, device)
 def test_the_future_does_not_reach_the_past(name, device):
     module = make(name, device=device)
     q, k, v, x = inputs(tokens=20, device=device)
-    before = module.attend(q, k, v, x)
+    before = attend(module, q, k, v, x)
     for t in (0, 7, 19):
         changed = [tensor.clone() for tensor in (q, k, v, x)]
         for tensor in changed:
             tensor[:, t] += 1
-        after = module.attend(*changed)
+        after = attend(module, *changed)
         assert torch.equal(before[:, :t], after[:, :t])
         assert not torch.equal(before[:, t:], after[:, t:])
 
@@ -93,17 +98,32 @@ def test_positions_by_row_and_by_batch(name, device):
     packed = torch.tensor(
         [[0, 1, 2, 0, 1, 2], [4, 5, 6, 7, 40, 41]], device=device
     )  # two documents; a jump beyond L
-    both = module.attend(q, k, v, x, packed)
+    both = attend(module, q, k, v, x, packed)
     for row in range(2):
-        alone = module.attend(*(t[row : row + 1] for t in (q, k, v, x)), packed[row])
+        alone = attend(module, *(t[row : row + 1] for t in (q, k, v, x)), packed[row])
         assert (both[row : row + 1] - alone).abs().max() < 1e-12
-    default = module.attend(q, k, v, x)
+    default = attend(module, q, k, v, x)
     for positions in (
         torch.arange(6),
         torch.arange(6, dtype=torch.int32),
         torch.arange(6, dtype=torch.float32),
     ):
-        assert torch.equal(default, module.attend(q, k, v, x, positions.to(device)))
+        assert torch.equal(default, attend(module, q, k, v, x, positions.to(device)))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_embeddings_get_positions_where_an_encoding_embeds_and_nowhere_else(name, device):
+    """The same vector for every token of a position, another at every other up to L; q and k stay."""
+    module, (q, k, _, x) = make(name, device=device), inputs(tokens=16, device=device)
+    added = module.embed(x) - x
+    if not module.embeds:
+        assert not added.any()
+        return
+    assert all(torch.equal(*pair) for pair in zip(module.encode(q, k, x), (q, k)))
+    assert (added[0] - added[1]).abs().max() < 1e-14  # x differs, and so does its rounding
+    assert torch.pdist(added[0]).min() > 1e-3
+    backwards = module.embed(x, torch.arange(15, -1, -1, device=device)) - x
+    assert (backwards - added.flip(1)).abs().max() < 1e-14
 
 
 DOCUMENTS = [[5, 5, 5, 5, 2, 2, 2, 5, 5, 9, 9, 9], [0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0]]  # ids come back
@@ -125,7 +145,7 @@ def one_by_one(module, q, k, v, x):
         edges = [0, *(i for i in range(1, 12) if ids[i] != ids[i - 1]), 12]
         parts = [slice(a, b) for a, b in zip(edges, edges[1:])]
         rows.append(
-            torch.cat([module.attend(*(t[row : row + 1, part] for t in (q, k, v, x))) for part in parts], 1)
+            torch.cat([attend(module, *(t[row : row + 1, part] for t in (q, k, v, x))) for part in parts], 1)
         )
     return torch.cat(rows)
 
@@ -139,7 +159,7 @@ def test_packed_documents_are_the_documents_alone(name, kv_heads, device):
     module = make(name, device=device, heads=4, kv_heads=kv_heads)
     q, k, v, x = inputs(tokens=12, heads=4, kv_heads=kv_heads, device=device, grad=True)
     documents, positions = packed(device)
-    together = module.attend(q, k, v, x, positions, documents=documents)
+    together = attend(module, q, k, v, x, positions, documents=documents)
     alone = one_by_one(module, q, k, v, x)
     assert (together - alone).abs().max() < 1e-12
     leaves, upstream = [q, k, v, *module.parameters()], torch.randn_like(together)
@@ -154,9 +174,9 @@ def test_packed_documents_are_the_documents_alone(name, kv_heads, device):
 def test_packed_documents_in_low_precision(name, dtype, device):
     q, k, v, x = inputs(tokens=12, device=device)
     documents, positions = packed(device)
-    exact = make(name, device=device).attend(q, k, v, x, positions, documents=documents)
-    low = make(name, dtype, device).attend(
-        *(t.to(dtype) for t in (q, k, v, x)), positions, documents=documents
+    exact = attend(make(name, device=device), q, k, v, x, positions, documents=documents)
+    low = attend(
+        make(name, dtype, device), *(t.to(dtype) for t in (q, k, v, x)), positions, documents=documents
     )
     assert (low.double() - exact).abs().max() < (2e-5 if dtype == torch.float32 else 6e-2)
 
@@ -167,11 +187,12 @@ def test_a_cache_keeps_positions_and_documents(name, device):
     q, k, v, x = inputs(tokens=12, device=device)
     documents, positions = packed(device)
     for given in (dict(positions=positions), dict(positions=positions, documents=documents)):
-        whole = module.attend(q, k, v, x, **given)
+        whole = attend(module, q, k, v, x, **given)
         for size in (1, 5):
             cache = module.new_cache(2, 12)
             parts = [
-                module.attend(
+                attend(
+                    module,
                     *(t[:, i : i + size] for t in (q, k, v, x)),
                     **{name: t[:, i : i + size] for name, t in given.items()},
                     cache=cache,
@@ -187,10 +208,10 @@ def test_awkward_shapes(name, shape, device):
     batch, tokens = shape
     module = make(name, device=device)
     q, k, v, x = inputs(batch, tokens, device=device, grad=True)
-    out = module.attend(q, k, v, x)
+    out = attend(module, q, k, v, x)
     assert out.shape == (batch, tokens, 2, 8)
     documents = torch.zeros(batch, tokens, dtype=torch.long, device=device)
-    assert (out - module.attend(q, k, v, x, documents=documents)).abs().sum() < 1e-10
+    assert (out - attend(module, q, k, v, x, documents=documents)).abs().sum() < 1e-10
     out.sum().backward()
     assert q.grad is not None and torch.isfinite(q.grad).all()
 
@@ -201,7 +222,7 @@ def test_awkward_shapes(name, shape, device):
 def test_odd_head_widths(name, width, layout, device):
     module = make(name, device=device, head_dim=width, layout=layout)
     q, k, v, x = inputs(tokens=7, head_dim=width, device=device)
-    out = module.attend(q, k, v, x)
+    out = attend(module, q, k, v, x)
     assert out.shape == q.shape and torch.isfinite(out).all()
 
 
@@ -242,14 +263,14 @@ def test_fewer_key_heads(name, device):
         return
     module = make(name, device=device, **sizes)
     q, k, v, x = inputs(heads=4, kv_heads=2, device=device)
-    out = module.attend(q, k, v, x)
+    out = attend(module, q, k, v, x)
     # As many key heads as queries, each key head written twice, gives the same.
     full = make(name, device=device, heads=4, d_model=16)
     with torch.no_grad():
         for target, source in zip(full.parameters(), module.parameters()):
             alike = target.shape == source.shape  # a bias belongs to query heads
             target.copy_(source if alike else source.repeat_interleave(2, 0))
-    expected = full.attend(q, k.repeat_interleave(2, 2), v.repeat_interleave(2, 2), x)
+    expected = attend(full, q, k.repeat_interleave(2, 2), v.repeat_interleave(2, 2), x)
     assert (out - expected).abs().max() < 1e-12
 
 
@@ -257,14 +278,14 @@ def test_fewer_key_heads(name, device):
 def test_every_parameter_and_input_gets_a_gradient(name, device):
     module = make(name, device=device)
     q, k, v, x = inputs(tokens=9, device=device, grad=True)
-    out = module.attend(q, k, v, x)
+    out = attend(module, q, k, v, x)
     out.square().sum().backward()
 
     def changes_nothing(parameter):
         """What moves all scores of a query by as much, as FIRE's last bias does."""
         with torch.no_grad():
             parameter.add_(0.5)
-            moved = module.attend(q, k, v, x)
+            moved = attend(module, q, k, v, x)
             parameter.sub_(0.5)
         return (moved - out).abs().max() < 1e-12
 
@@ -303,22 +324,22 @@ class Attend(torch.nn.Module):
         self.module = module
 
     def forward(self, *arguments):
-        return self.module.attend(*arguments)
+        return attend(self.module, *arguments)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_compiles_whole(name, device):
     torch._dynamo.reset()
-    attend = Attend(make(name, device=device))
-    compiled = torch.compile(attend, fullgraph=True, backend="aot_eager")
+    layer = Attend(make(name, device=device))
+    compiled = torch.compile(layer, fullgraph=True, backend="aot_eager")
     for tokens in (5, 9, 12):  # the second length makes shapes symbolic
         q, k, v, x = inputs(tokens=tokens, device=device, grad=True)
         documents = torch.arange(tokens, device=device).expand(2, -1) // 4
         more = (None, True, documents) if tokens == 12 else ()
-        eager, got = attend(q, k, v, x, *more), compiled(q, k, v, x, *more)
+        eager, got = layer(q, k, v, x, *more), compiled(q, k, v, x, *more)
         assert (eager - got).abs().max() < 1e-12
         gradient = torch.ones_like(eager)
-        leaves = [q, k, v, *attend.parameters()]
+        leaves = [q, k, v, *layer.parameters()]
         for a, b in zip(
             torch.autograd.grad(eager, leaves, gradient), torch.autograd.grad(got, leaves, gradient)
         ):
@@ -332,7 +353,7 @@ def test_state_round_trip_and_initial_values(name):
     twin = darope.create(name, **SIZES)
     twin.load_state_dict(module.state_dict())
     q, k, v, x = inputs(dtype=torch.float32)
-    assert torch.equal(module.attend(q, k, v, x), twin.attend(q, k, v, x))
+    assert torch.equal(attend(module, q, k, v, x), attend(twin, q, k, v, x))
     start = {"alpha": 0.5, "a": 0.5, "u": 0.0, "delta": 0.0, "embedding": 0.0, "c": 0.1, "threshold": 1.0}
     for parameter_name, parameter in module.named_parameters():
         if parameter_name in start:
@@ -347,7 +368,7 @@ def test_state_round_trip_and_initial_values(name):
 def test_mixed_precision_parameters(name, device):
     """float32 parameters beside bfloat16 activations, as mixed-precision training has them."""
     q, k, v, x = inputs(dtype=torch.bfloat16, device=device)
-    out = make(name, torch.float32, device).attend(q, k, v, x)
+    out = attend(make(name, torch.float32, device), q, k, v, x)
     assert out.dtype == torch.bfloat16 and torch.isfinite(out).all()
 
 

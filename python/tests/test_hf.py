@@ -20,6 +20,7 @@ from darope.hf import DaropeConfig, DaropeForCausalLM, ProjectParameters  # noqa
 BUILD = Path(os.environ.get("DAROPE_BUILD", ROOT / "build"))
 ALONE = [str(row["name"]) for row in darope.encodings() if not row["grouped_heads"]]
 MIXED = "darope;nope"
+EMBEDDED = "learned;darope"
 YARN = "yarn:factor=4,ramp=paper"
 ROWS = ((5 * torch.arange(82) + torch.arange(82) ** 2) % 13).view(2, 41)
 TOKENS, NEXT = ROWS[:, :-1], ROWS[:, 1:].contiguous()
@@ -62,11 +63,11 @@ def checkpoint(tmp_path_factory):
 
 @torch.no_grad()
 @pytest.mark.parametrize("style", ["lingua", "nanogpt"])
-@pytest.mark.parametrize("encoding", [*NAMES, MIXED, YARN])
+@pytest.mark.parametrize("encoding", [*NAMES, MIXED, EMBEDDED, "sinusoidal:scale=1", YARN])
 def test_logits_are_those_of_the_program(checkpoint, encoding, style):
     folder, expected = checkpoint(encoding, style)
     model = auto(folder)
-    assert model.config.encoding.partition(":")[0] == encoding.partition(":")[0] or encoding == MIXED
+    assert model.config.encoding.partition(":")[0] == encoding.partition(":")[0] or ";" in encoding
     assert expected.std() > 0.3 and (expected - model(TOKENS).logits).abs().max() < 1e-5
 
 
@@ -98,7 +99,7 @@ def test_attention_of_transformers(checkpoint, implementation):
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("encoding", [*NAMES, MIXED])
+@pytest.mark.parametrize("encoding", [*NAMES, MIXED, EMBEDDED])
 def test_generation_with_every_cache_and_padding(checkpoint, encoding):
     model = auto(checkpoint(encoding)[0])
     prompt = TOKENS[:, :11]
@@ -139,7 +140,7 @@ def test_beams_find_what_they_find_without_a_cache(checkpoint):
         assert torch.equal(*found)
 
 
-@pytest.mark.parametrize("encoding", [*NAMES, MIXED])
+@pytest.mark.parametrize("encoding", [*NAMES, MIXED, EMBEDDED])
 def test_files_go_round_byte_for_byte(checkpoint, encoding, tmp_path):
     folder, _ = checkpoint(encoding)
     probe(folder, "lingua", encoding)
@@ -159,7 +160,9 @@ def groups(model, style):
 
 
 @pytest.mark.parametrize("style", ["lingua", "nanogpt"])
-@pytest.mark.parametrize("encoding", ["rope", "darope", "cope", "pope", "fire"])
+@pytest.mark.parametrize(
+    "encoding", ["rope", "darope", "cope", "pope", "fire", "sinusoidal", "learned", EMBEDDED]
+)
 def test_a_step_is_that_of_the_program(checkpoint, encoding, style):
     folder, _ = checkpoint(encoding, style)
     model = auto(folder).train()
@@ -192,7 +195,7 @@ def test_bfloat16_keeps_the_encoding_in_float32(checkpoint, encoding):
     folder, expected = checkpoint(encoding)
     model = auto(folder, dtype=torch.bfloat16)
     for name, parameter in model.named_parameters():
-        ours = f"self_attn.{encoding}." in name
+        ours = f".{encoding}." in name
         assert parameter.dtype == (torch.float32 if ours else torch.bfloat16), name
     rounded = auto(folder)
     for parameter in rounded.parameters():
@@ -223,6 +226,8 @@ def test_bad_input_gets_one_sentence(checkpoint, tmp_path):
             TOKENS, position_ids=(39 - torch.arange(40)).expand(2, -1)
         ),
         "has, beyond the model,": lambda: auto(folder, encoding="rope"),
+        r"for layer 0: learned\S* is added to the embeddings": lambda: auto(folder, encoding="rope;learned"),
+        "lacks model.embed_positions.learned.table": lambda: auto(folder, encoding="learned;darope"),
         "lacks model.layers.0": lambda: auto(checkpoint("rope")[0], encoding="darope"),
         "encoding 'dorape'": lambda: auto(folder, encoding="dorape"),
         "needs as many key as query": lambda: auto(folder, encoding="cope"),

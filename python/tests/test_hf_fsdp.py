@@ -10,7 +10,7 @@ pytest.importorskip("transformers", reason="needs transformers")
 from hf_small import small  # noqa: E402
 
 RANKS, STEPS = 2, 2
-ENCODINGS = {"darope": {"w", "alpha"}, "pope": {"delta"}, "cope": {"embedding"}}
+ENCODINGS = {"darope": {"w", "alpha"}, "pope": {"delta"}, "cope": {"embedding"}, "learned": {"table"}}
 
 
 def model_and_rows(encoding):

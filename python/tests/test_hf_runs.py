@@ -174,7 +174,7 @@ def test_the_card_tells_of_data_and_scores(tmp_path):
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("encoding", ["pope", "darope;nope"])
+@pytest.mark.parametrize("encoding", ["pope", "darope;nope", "learned"])
 def test_export_loads_by_its_own_code(run, encoding, tmp_path):
     out = tmp_path / "out"
     module("export", run(encoding), "--to", "hf", out)
@@ -211,6 +211,8 @@ def test_export_as_a_llama(run, encoding, tmp_path):
 
 REFUSED = {
     "darope": ("lingua", [], "cannot express darope"),
+    "sinusoidal": ("lingua", [], "cannot express sinusoidal"),
+    "learned": ("lingua", [], "cannot express learned"),
     "rope;nope": ("lingua", [], "one encoding in all layers"),
     "rope": ("nanogpt", [], "with gelu is no Llama"),
     "hope": ("lingua", ["--encoding", "yarn:ramp=paper"], "cannot express yarn:ramp=paper"),
@@ -243,7 +245,7 @@ def llama(folder, **settings):
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("encoding", ["darope", "rope", "hope"])
+@pytest.mark.parametrize("encoding", ["darope", "rope", "hope", "learned"])
 @pytest.mark.parametrize("tied", [True, False])
 def test_a_llama_becomes_a_run_that_goes_on(encoding, tied, tmp_path):
     source, out = llama(tmp_path / "llama", tie_word_embeddings=tied), tmp_path / "run"
@@ -252,7 +254,7 @@ def test_a_llama_becomes_a_run_that_goes_on(encoding, tied, tmp_path):
     apart = (
         (auto(source)(ids).logits - darope.hf.DaropeForCausalLM.from_pretrained(out)(ids).logits).abs().max()
     )
-    assert (apart < 1e-4) == (encoding != "hope")
+    assert (apart < 1e-4) == (encoding in ("darope", "rope"))
     call(PROGRAM, "ckpt", "verify", out)
     text = tmp_path / "text.txt"
     text.write_text("the cat sat on the mat, and the dog sat on the log.\n\n" * 300)

@@ -32,7 +32,7 @@ def trainer(model, folder, optimizers=(None, None), **settings):
     )
 
 
-@pytest.mark.parametrize("encoding", ["darope", "cope", "pope"])
+@pytest.mark.parametrize("encoding", ["darope", "cope", "pope", "learned"])
 def test_a_step_of_the_trainer_is_that_of_the_program(checkpoint, encoding, tmp_path):  # noqa: F811
     folder, _ = checkpoint(encoding)
     model = auto(folder)
@@ -59,7 +59,7 @@ def test_training_under_autocast(tmp_path):
     assert losses[-1] < losses[0]
 
 
-@pytest.mark.parametrize("encoding", ["darope", "cope", "pope"])
+@pytest.mark.parametrize("encoding", ["darope", "cope", "pope", "learned"])
 def test_lora_trains_its_own_weights_alone(encoding, tmp_path):
     peft = pytest.importorskip("peft", reason="needs peft")
     model, config = small(encoding), peft.LoraConfig(r=4, target_modules=["q_proj", "v_proj"])
@@ -78,7 +78,7 @@ def test_lora_trains_its_own_weights_alone(encoding, tmp_path):
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("encoding", ["darope", "cope"])
+@pytest.mark.parametrize("encoding", ["darope", "cope", "sinusoidal", "learned"])
 def test_compiled_logits(encoding):
     model = small(encoding).eval()
     expected = model(TOKENS).logits

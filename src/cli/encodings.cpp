@@ -23,9 +23,8 @@ void print_encodings() {
       "\nktokens/s: prefill throughput in the paper's first table (1B model, context 4096, one A100).\n"
       "Options follow a colon: hope:base=10000,slow_bands=4  yarn:factor=4,ramp=paper,temperature=off  "
       "cope:npos_max=64,scaling=scaled\n"
-      "pope:delta_init=uniform  nope-window:window=128. rope-10k and rope-500k are rope with that base. yarn "
-      "is not trained: it is "
-      "rope, stretched at evaluation.\n");
+      "pope:delta_init=uniform  nope-window:window=128  sinusoidal:scale=1. rope-10k and rope-500k are rope "
+      "with that base. yarn is not trained: it is rope, stretched at evaluation.\n");
 }
 
 }  // namespace

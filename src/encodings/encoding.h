@@ -26,7 +26,7 @@ struct LayerShape {
   int64_t bands() const { return head_dim / 2; }
 };
 
-// A learned tensor of one layer and how it starts.
+// A learned tensor of one layer, or of the model where an encoding embeds, and how it starts.
 struct Parameter {
   enum class Init { constant, normal, uniform };
   std::string name;  // the paper's letter
@@ -47,6 +47,7 @@ struct Traits {
   bool grouped = true;  // fewer key than query heads are allowed
   bool trains = true;   // false: a change at evaluation only
   bool linear = true;   // false: attention keeps a score for every pair of tokens
+  bool embeds = false;  // acts on token embeddings, before the first layer; a model has what it learns once
 };
 
 // The columns by their names, for whoever shows or hands on the table.
@@ -63,6 +64,7 @@ void visit_columns(const Traits& t, auto&& visit) {
   visit("grouped_heads", t.grouped);
   visit("trained", t.trains);
   visit("linear_memory", t.linear);
+  visit("embeds", t.embeds);
 }
 
 // A positional encoding for one attention layer: an immutable object that maps tensors to tensors. The
@@ -74,6 +76,12 @@ class Encoding {
   virtual ~Encoding() = default;
 
   virtual std::vector<Parameter> parameters() const { return {}; }
+
+  // Token embeddings x [B, T, D] at positions [T] or [B, T] (float64) as the first layer reads them. Whoever
+  // has one says so in its traits, and leaves q, k and scores as they are.
+  virtual Tensor embed(TensorList /*parameters*/, const Tensor& x, const Tensor& /*positions*/) const {
+    return x;
+  }
 
   // q [B, T, H, d], k [B, T, Hk, d] and the layer's normed input x [B, T, D], at positions [T] or [B, T]
   // (float64), to the q and k that attention compares. What happens to a key depends on its own token alone,
@@ -98,7 +106,7 @@ class Encoding {
 
   // K of Eq. 2: bands that complete a turn in the training context; none where a scheme has no bands.
   virtual std::optional<int64_t> fast_bands() const { return std::nullopt; }
-  virtual std::optional<double> base() const { return std::nullopt; }  // of its rotary frequencies
+  virtual std::optional<double> base() const { return std::nullopt; }  // of its frequencies
 
   const LayerShape& shape() const { return shape_; }
 

@@ -7,8 +7,8 @@
 #include "ops/rotate.h"
 #include "ops/transforms.h"
 
-// The schemes as torch.ops.darope.{encode, attend, coordinate, parameters, base_name, encodings}. They are
-// composite: autograd and torch.compile see through them to the fused operators and ATen.
+// The schemes as torch.ops.darope.{embed, encode, attend, coordinate, parameters, base_name, encodings}. They
+// are composite: autograd and torch.compile see through them to the fused operators and ATen.
 namespace darope {
 namespace {
 
@@ -137,6 +137,24 @@ void check_documents(const Tensor& documents, const Tensor& k) {
                     k.device());
 }
 
+// x [B, T, D] by itself: what has heads is checked against q.
+void check_width(const Tensor& x, int64_t d_model) {
+  TORCH_CHECK_VALUE(x.dim() == 3 && x.sym_size(2) == d_model, "x must be [B, T, ", d_model, "]; got ",
+                    x.sym_sizes());
+  TORCH_CHECK_TYPE(at::isFloatingType(x.scalar_type()), "x must be floating point; got dtype ",
+                   x.scalar_type());
+}
+
+Tensor embed(c10::string_view name, Shape shape, bool half, at::TensorList parameters, const Tensor& x,
+             const Tensor& positions) {
+  const ops::NoAutocast exact;
+  const std::shared_ptr<const Encoding> encoding = encoding_for(name, shape, half);
+  refuse_dual(x);
+  check_width(x, encoding->shape().d_model);
+  check_parameters(*encoding, parameters, x);
+  return encoding->embed(parameters, x, checked_positions(positions, x));
+}
+
 std::tuple<Tensor, Tensor> encode(c10::string_view name, Shape shape, bool half, at::TensorList parameters,
                                   const Tensor& q, const Tensor& k, const std::optional<Tensor>& x,
                                   const Tensor& positions) {
@@ -178,10 +196,7 @@ Tensor attend(c10::string_view name, Shape shape, bool half, at::TensorList para
 Tensor coordinate(c10::string_view name, Shape shape, bool half, at::TensorList parameters, const Tensor& x,
                   const Tensor& positions) {
   const std::shared_ptr<const Encoding> encoding = encoding_for(name, shape, half);
-  TORCH_CHECK_VALUE(x.dim() == 3 && x.sym_size(2) == encoding->shape().d_model, "x must be [B, T, ",
-                    encoding->shape().d_model, "]; got ", x.sym_sizes());
-  TORCH_CHECK_TYPE(at::isFloatingType(x.scalar_type()), "x must be floating point; got dtype ",
-                   x.scalar_type());
+  check_width(x, encoding->shape().d_model);
   check_parameters(*encoding, parameters, x);
   TORCH_CHECK_VALUE(encoding->has_coordinate(), name,
                     " has no learned coordinate; the darope encodings have");
@@ -199,6 +214,8 @@ std::string base_name_of(c10::string_view name) {
 }  // namespace
 
 TORCH_LIBRARY_FRAGMENT(darope, m) {
+  m.def("embed(str name, int[] shape, bool half, Tensor[] parameters, Tensor x, Tensor positions) -> Tensor",
+        embed);
   m.def(
       "encode(str name, int[] shape, bool half, Tensor[] parameters, Tensor q, Tensor k, Tensor? x, Tensor "
       "positions) -> (Tensor, Tensor)",
@@ -216,7 +233,8 @@ TORCH_LIBRARY_FRAGMENT(darope, m) {
   m.def("encodings() -> str", encodings_json);
 }
 TORCH_LIBRARY_IMPL(darope, FuncTorchDynamicLayerFrontMode, m) {
-  for (const char* name : {"encode", "attend", "coordinate"}) m.impl(name, ops::refusing_transforms());
+  for (const char* name : {"embed", "encode", "attend", "coordinate"})
+    m.impl(name, ops::refusing_transforms());
 }
 
 }  // namespace darope

@@ -7,6 +7,8 @@ static const std::vector<Spec> table = {
     // clang-format off
     spec_of<class NoPE>(),
     spec_of<class NoPEWindow>(),
+    spec_of<class Sinusoidal>(),
+    spec_of<class Learned>(),
     spec_of<class RoPE>(),
     spec_of<class HoPE>(),
     spec_of<class YaRN>(),

@@ -37,7 +37,7 @@ struct DecoderConfig {
     visit("encoding", encoding,
           "positional encoding with its options, rope:base=10000; one for each layer where they stand apart "
           "by ';'");
-    visit("base", base, "rotary base of encodings that name none; null: their own default");
+    visit("base", base, "base of the frequencies of encodings that name none; null: their own default");
     visit("init", init,
           "fan_in: deviation 1/sqrt of the inputs, cut at three; gpt2: 0.02, residual ones less; empty: the "
           "style's own");

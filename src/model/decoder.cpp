@@ -82,7 +82,9 @@ Tensor Decoder::hidden(const Tensor& tokens, const Tensor& rows, const Reading& 
     context.starts = document_starts(reading.documents);
     context.positions = positions = positions - context.starts;
   }
-  Tensor x = dropped(embed(w(plan_.embedding), tokens), training);
+  const Tensor embedded = plan_.layers.front().encoding->embed(those(plan_.position_weights),
+                                                               embed(w(plan_.embedding), tokens), positions);
+  Tensor x = dropped(embedded, training);
   Tensor normed = rms_norm(x, w(plan_.layers.front().attention_norm), config_.norm_eps);
   const auto add = [&](const Tensor& more, size_t next_norm) {
     const Added added = add_rms_norm(x, dropped(more, training), w(next_norm), config_.norm_eps);

@@ -22,6 +22,16 @@ bool names_base(const std::string& encoding) {
          base_name(encoding) != encoding.substr(0, encoding.find(':'));
 }
 
+// What acts on the embeddings does so once, before the first layer.
+void check_embeds(const std::vector<std::string>& names) {
+  for (size_t i = 1; i < names.size(); ++i)
+    if (names[i] != names[0] && find_encoding(names[i]).traits.embeds)
+      throw Error(fmt::format(
+          "model.encoding names {} for layer {} and {} for layer 0: {} is added to the embeddings "
+          "before the first layer, so give it to layer 0 too",
+          names[i], i, names[0], names[i]));
+}
+
 // Collects weights under their names; each call says where the weight went.
 class Builder {
  public:
@@ -132,12 +142,22 @@ Plan::Plan(const DecoderConfig& c) {
                          .train_length = c.max_seqlen,
                          .layout = Layout::half};
   const std::vector<std::string> names = c.layer_encodings();
+  check_embeds(names);
   Builder build(c, weights);
+  const auto learned_by = [&](const std::string& name, const std::string& prefix) {
+    std::vector<size_t> out;
+    for (const Parameter& p : create_encoding(name, shape)->parameters())
+      out.push_back(build.of_encoding(prefix + base_name(name) + ".", p));
+    return out;
+  };
   embedding = build.matrix({{{"model.embed_tokens.weight", c.vocab_size}}, c.dim});
+  if (find_encoding(names[0]).traits.embeds)
+    position_weights = learned_by(names[0], "model.embed_positions.");
   for (int64_t i = 0; i < c.n_layers; ++i) {
     const std::string layer = fmt::format("model.layers.{}.", i), attention = layer + "self_attn.",
                       mlp = layer + "mlp.";
-    Layer at{.encoding = create_encoding(names[size_t(i)], shape)};
+    const std::string& name = names[size_t(i)];
+    Layer at{.encoding = create_encoding(name, shape)};
     at.attention_norm = build.ones(layer + "input_layernorm.weight");
     at.qkv = build.matrix({{{"q_proj.weight", c.dim}, {"k_proj.weight", kv}, {"v_proj.weight", kv}}, c.dim},
                           attention);
@@ -146,8 +166,7 @@ Plan::Plan(const DecoderConfig& c) {
     at.feed_forward = &feed_forward(c.feed_forward_name());
     for (const Matrix& matrix : at.feed_forward->matrices(c))
       at.feed_forward_weights.push_back(build.matrix(matrix, mlp));
-    for (const Parameter& p : at.encoding->parameters())
-      at.encoding_weights.push_back(build.of_encoding(attention + base_name(names[size_t(i)]) + ".", p));
+    if (!find_encoding(name).traits.embeds) at.encoding_weights = learned_by(name, attention);
     layers.push_back(std::move(at));
   }
   norm = build.ones("model.norm.weight");

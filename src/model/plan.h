@@ -48,7 +48,8 @@ struct Plan {
 
   std::vector<Weight> weights;
   std::vector<Layer> layers;
-  size_t embedding, norm, head;  // head == embedding where they are tied
+  size_t embedding, norm, head;               // head == embedding where they are tied
+  std::vector<size_t> position_weights = {};  // of the first layer's encoding, where it embeds
 };
 
 }  // namespace darope

@@ -42,8 +42,10 @@ void keep_freed_memory() {
 // and causal attention.
 double flops_per_token(const Decoder& model, int64_t length) {
   const DecoderConfig& c = model.config();
-  return 6 * double(model.plan().parameters() - c.vocab_size * c.dim) +
-         7 * double(c.n_layers * c.dim * length);
+  const Plan& plan = model.plan();
+  int64_t multiplied = plan.parameters() - c.vocab_size * c.dim;  // the others are looked up
+  for (const size_t i : plan.position_weights) multiplied -= plan.weights[i].count();
+  return 6 * double(multiplied) + 7 * double(c.n_layers * c.dim * length);
 }
 
 // The buffers of batches of one shape, filled anew for each of them, and the work that reads them: a step is

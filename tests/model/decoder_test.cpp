@@ -18,6 +18,9 @@ namespace {
 
 const char* const kEncodings[] = {"nope",
                                   "nope-window:window=3",
+                                  "sinusoidal",
+                                  "learned",
+                                  "learned;rope",
                                   "alibi",
                                   "t5",
                                   "kerple",
@@ -142,6 +145,26 @@ TEST(Decoder, ReadsPackedDocumentsAsEachAlone) {
     }
     const Tensor whole = model.hidden(batch.tokens, {}).view({2, 7, -1});
     EXPECT_FALSE(at::allclose(packed.narrow(1, 3, 4), whole.narrow(1, 3, 4), 1e-4, 1e-4));
+  }
+}
+
+// Positions go on where the cache ends, also beyond the training length.
+TEST(Decoder, ReadsOnBehindACacheAsInOnePass) {
+  for (const char* encoding : kEncodings) {
+    SCOPED_TRACE(encoding);
+    DecoderConfig config = small(encoding);
+    config.max_seqlen = 4;
+    Decoder model(config, at::kCPU, at::kDouble);
+    const at::NoGradGuard no_grad;
+    const Tensor tokens = some_batch().tokens,
+                 whole = model.logits(model.hidden(tokens, {})).view({2, 7, 11});
+    Cache cache{.capacity = 7};
+    int64_t read = 0;
+    for (const int64_t more : {2, 1, 3, 1}) {
+      const Tensor next = model.next(tokens.narrow(1, read, more), cache);
+      read += more;
+      EXPECT_TRUE(at::allclose(next, whole.select(1, read - 1), 1e-10, 1e-10)) << "behind token " << read;
+    }
   }
 }
 

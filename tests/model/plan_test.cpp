@@ -71,6 +71,40 @@ TEST(Plan, NamesTensorsAsHuggingFaceDoes) {
   EXPECT_FALSE(has("lm_head.weight"));
 }
 
+// What acts on the embeddings is there once, whatever the layers behind the first do.
+TEST(Plan, HasAnEncodingOfTheEmbeddingsOnce) {
+  DecoderConfig config = config_of(sizes[3]);
+  const int64_t shared = Plan(config).parameters() - Plan(config).encoding_parameters();
+  for (const char* encoding : {"learned", "learned;learned;rope;rope;rope;rope;rope;learned"}) {
+    config.encoding = encoding;
+    const Plan plan(config);
+    ASSERT_EQ(plan.position_weights.size(), 1u);
+    const Weight& table = plan.weights[plan.position_weights[0]];
+    EXPECT_EQ(table.parts[0].name, "model.embed_positions.learned.table");
+    EXPECT_EQ(table.shape, (std::vector<int64_t>{config.max_seqlen, config.dim}));
+    EXPECT_TRUE(table.of_encoding);
+    EXPECT_EQ(plan.encoding_parameters(), table.count());
+    EXPECT_EQ(plan.parameters() - table.count(), shared);
+  }
+  config.encoding = "sinusoidal";
+  EXPECT_EQ(Plan(config).encoding_parameters(), 0);
+}
+
+TEST(Plan, RefusesToEmbedBehindTheFirstLayer) {
+  DecoderConfig config = config_of(sizes[3]);
+  config.encoding = "rope;rope;rope;rope;rope;rope;learned;rope";
+  try {
+    Plan{config};
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_STREQ(e.what(),
+                 "model.encoding names learned for layer 6 and rope for layer 0: learned is added to the "
+                 "embeddings before the first layer, so give it to layer 0 too");
+  }
+  config.encoding = "sinusoidal;sinusoidal:base=20;rope;rope;rope;rope;rope;rope";
+  EXPECT_THROW(Plan{config}, Error);
+}
+
 TEST(Plan, DecaysAsTheStyleDoes) {
   for (const int size : {0, 3})
     for (const Weight& weight : Plan(config_of(sizes[size])).weights)

@@ -152,7 +152,7 @@ def test_an_encoding_that_the_weights_do_not_fit(tmp_path):
             f"--encoding {other} does not fit the weights of mine/runs/parity-darope-s0, trained with darope"
             in sentence
         )
-        assert "(nope, nope-window, rope, hope, yarn, alibi)" in sentence
+        assert "(nope, nope-window, sinusoidal, rope, hope, yarn, alibi)" in sentence
     assert "does not fit" in refused("eval", "mine/runs/parity-nope-s0", "--encoding", "darope", cwd=tmp_path)
     done("eval", "mine/runs/parity-darope-s0", "--encoding", "darope:base=50", cwd=tmp_path)
     done("eval", "mine/runs/parity-nope-s0", "--encoding", "yarn:factor=2", cwd=tmp_path)

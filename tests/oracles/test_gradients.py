@@ -48,7 +48,7 @@ def attend(name, p, q, k, v, x):
     frequencies = theta(500_000.0)
     fast = frequencies >= 2 * math.pi / LENGTH
     index = (m[:, None] * frequencies)[None, :, None, :]  # [1, T, 1, d/2]
-    if name == "nope":
+    if name in ("nope", "sinusoidal", "learned"):
         return rotary(q, k, v, torch.zeros_like(index))
     if name == "rope":
         return rotary(q, k, v, index)
@@ -97,8 +97,19 @@ def attend(name, p, q, k, v, x):
     return rotary(q, k, v, torch.where(fast, index, slow * frequencies))
 
 
+def embedded(name, w, inputs):
+    x, m = F.embedding(inputs, w["model.embed_tokens.weight"]), torch.arange(inputs.shape[1])
+    if name == "sinusoidal":
+        channel = torch.arange(WIDTH)
+        angle = m[:, None].double() / 10_000.0 ** (2 * (channel // 2).double() / WIDTH)
+        x = x + torch.where(channel % 2 == 0, angle.sin(), angle.cos()) / math.sqrt(WIDTH)
+    if name == "learned":
+        x = x + w["model.embed_positions.learned.table"][m]
+    return x
+
+
 def decode(style, name, w, inputs, targets):
-    x = F.embedding(inputs, w["model.embed_tokens.weight"])
+    x = embedded(name, w, inputs)
 
     def norm(t, weight):
         return t / (t.square().mean(-1, keepdim=True) + 1e-5).sqrt() * weight
@@ -128,6 +139,8 @@ def decode(style, name, w, inputs, targets):
     "name",
     [
         "nope",
+        "sinusoidal",
+        "learned",
         "rope",
         "hope",
         "pope",

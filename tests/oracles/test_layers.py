@@ -111,7 +111,7 @@ def test_reports_and_statistics_name_nothing_that_can_be_added():
     for folder in ("data/prepared", "eval"):
         for path in sources(folder):
             names |= set(re.findall(r'\.name = "([\w-]+)"', path.read_text()))
-    names -= {"text", "positional", "answers", "margin", "right"}  # words that pages have anyhow
+    names -= {"text", "positional", "answers", "margin", "right", "learned"}  # words that pages have anyhow
     assert {"darope", "parity", "regular", "jsb", "nll", "free_running"} <= names
     found = [
         f"{path.relative_to(SOURCE)}: {literal}"

@@ -34,7 +34,7 @@ Outcome train_in_two(const DecoderConfig& model_config, const TrainConfig& confi
 
 TEST(Resume, AResumedRunEqualsAnUndisturbedOne) {
   TrainConfig config = twenty_steps();
-  for (const char* encoding : {"nope", "rope", "hope", "cope", "pope", "darope"}) {
+  for (const char* encoding : {"nope", "learned", "rope", "hope", "cope", "pope", "darope"}) {
     SCOPED_TRACE(encoding);
     expect_same(train_whole(small(encoding), config), train_in_two(small(encoding), config, 7));
   }

@@ -193,7 +193,7 @@ TEST(Trainer, NarrowBatchesTrainAsPaddedOnesDo) {
     EXPECT_EQ(data.train->at(i).tokens.numel(), data.train->tokens(i));
   }
   EXPECT_EQ(sizes, (std::set<int64_t>{4 * 16, 4 * 32, 4 * 64, 4 * 128}));
-  for (const char* encoding : {"rope", "cope", "darope"}) {
+  for (const char* encoding : {"learned", "rope", "cope", "darope"}) {
     DecoderConfig config = small(encoding);
     config.max_seqlen = 128;
     Decoder narrow(config, at::kCPU, at::kDouble), wide(config, at::kCPU, at::kDouble);

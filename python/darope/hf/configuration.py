@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from transformers import PreTrainedConfig
 
-from .. import base_name
+from .. import base_name, encodings
 from .checkpoints import newest_checkpoint
 
 __all__ = ["FEED_FORWARDS", "DaropeConfig"]
@@ -13,6 +13,11 @@ FEED_FORWARDS = {
     "swiglu": True,
     "gelu": False,
 }  # those of the trainer that are written here: with a gate or not
+
+
+def embeds(name: str) -> bool:
+    """Whether an encoding acts on the embeddings: a model has it once, and its layers as they are."""
+    return next(row["embeds"] for row in encodings() if row["name"] == base_name(name))
 
 
 class DaropeConfig(PreTrainedConfig):
@@ -84,6 +89,12 @@ class DaropeConfig(PreTrainedConfig):
                 f"position_encoding names {len(names)} types for {self.num_hidden_layers} layers: "
                 "give one for each layer"
             )
+        for layer, name in enumerate(names):
+            if name != names[0] and embeds(name):
+                raise ValueError(
+                    f"position_encoding names {name} for layer {layer} and {names[0]} for layer 0: {name} is "
+                    "added to the embeddings before the first layer, so give it to layer 0 too"
+                )
         return names
 
     @property

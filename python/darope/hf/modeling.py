@@ -19,11 +19,23 @@ from transformers.utils.generic import can_return_tuple, merge_with_config_defau
 from transformers.utils.output_capturing import capture_outputs
 
 from .. import folders
-from ..encoding import Encoding, check_mask, create, encodings
+from ..encoding import Encoding, base_name, check_mask, create, encodings
 from .checkpoints import newest_checkpoint
-from .configuration import FEED_FORWARDS, DaropeConfig
+from .configuration import FEED_FORWARDS, DaropeConfig, embeds
 
 __all__ = ["DaropeForCausalLM", "DaropeModel", "ProjectParameters"]
+
+
+def encoding_of(config: DaropeConfig, name: str) -> Encoding:
+    return create(
+        name,
+        d_model=config.hidden_size,
+        heads=config.num_attention_heads,
+        kv_heads=config.num_key_value_heads,
+        head_dim=config.head_dim,
+        train_length=config.position_encoding["train_length"],
+        layout=config.position_encoding["layout"],
+    )
 
 
 class DaropeAttention(nn.Module):
@@ -38,15 +50,8 @@ class DaropeAttention(nn.Module):
         self.k_proj = nn.Linear(config.hidden_size, kv_heads * self.head_dim, bias=False)
         self.v_proj = nn.Linear(config.hidden_size, kv_heads * self.head_dim, bias=False)
         self.o_proj = nn.Linear(heads * self.head_dim, config.hidden_size, bias=False)
-        encoding = create(
-            config.layer_encodings[layer_idx],
-            d_model=config.hidden_size,
-            heads=heads,
-            kv_heads=kv_heads,
-            head_dim=self.head_dim,
-            train_length=config.position_encoding["train_length"],
-            layout=config.position_encoding["layout"],
-        )
+        name = config.layer_encodings[layer_idx]
+        encoding = encoding_of(config, "nope" if embeds(name) else name)
         self.encoding_name = encoding.base_name
         self.add_module(self.encoding_name, encoding)  # its weights are self_attn.darope.w
 
@@ -188,10 +193,26 @@ class DaropePreTrainedModel(PreTrainedModel):
         return attention_mask  # positions follow from it, so the model wants it as it is
 
 
+class DaropePositions(nn.Module):
+    """What acts on the embeddings, before the first layer: its weights are embed_positions.learned.table."""
+
+    def __init__(self, config: DaropeConfig) -> None:
+        super().__init__()
+        name = config.layer_encodings[0]
+        if embeds(name):
+            self.add_module(base_name(name), encoding_of(config, name))
+
+    def forward(self, x: Tensor, position_ids: Tensor) -> Tensor:
+        for encoding in self.children():
+            x = encoding.embed(x, position_ids)
+        return x
+
+
 class DaropeModel(DaropePreTrainedModel):
     def __init__(self, config: DaropeConfig) -> None:
         super().__init__(config)
         self.embed_tokens = nn.Embedding(config.vocab_size, config.hidden_size)
+        self.embed_positions = DaropePositions(config)
         self.layers = nn.ModuleList(DaropeDecoderLayer(config, i) for i in range(config.num_hidden_layers))
         self.norm = LlamaRMSNorm(config.hidden_size, eps=config.rms_norm_eps)
         self.gradient_checkpointing = False
@@ -232,6 +253,7 @@ class DaropeModel(DaropePreTrainedModel):
             past_key_values=past_key_values,
             position_ids=position_ids,
         )
+        x = self.embed_positions(x, position_ids)
         for layer in self.layers:
             x = layer(
                 x,

@@ -30,7 +30,7 @@ def import_llama(source: Path, encoding: str, out: Path) -> None:
     )
     model = DaropeForCausalLM(config)
     fresh, unknown = model.load_state_dict(stock.state_dict(), strict=False)
-    of_encoding = {f".self_attn.{name}." for name in map(base_name, config.layer_encodings)}
+    of_encoding = {f".{name}." for name in map(base_name, config.layer_encodings)}
     missing = [name for name in fresh if not any(part in name for part in of_encoding)]
     if missing or unknown:
         raise ValueError(
