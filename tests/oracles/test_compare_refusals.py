@@ -25,7 +25,7 @@ BAD = {
     ),
     "a far-off encoding": (
         [QUICK, "--encodings", "absolute"],
-        ["unknown encoding 'absolute'. Known: nope, nope-window, rope"],
+        ["unknown encoding 'absolute'. Known: nope, nope-window, sinusoidal"],
     ),
     "no config and no data": ([], ["CONFIG", "--data"]),
     "a shard beyond the last": ([*TASK, "--shard", "2/2"], ["--shard 2/2", "0 to N - 1"]),
