@@ -18,6 +18,7 @@
 #include "eval/evaluate.h"
 #include "experiments/past.h"
 #include "experiments/threads.h"
+#include "model/feed_forward.h"
 #include "model/quadratic.h"
 #include "runs/finished_run.h"
 #include "runs/lines.h"
@@ -139,6 +140,12 @@ at::Device find_device(const std::string& name) {
     throw Error(fmt::format("device is {}, but GPUs here go from cuda:0 to cuda:{}", name, there - 1));
   if (number >= 0) c10::impl::getDeviceGuardImpl(at::kCUDA)->setDevice({at::kCUDA, c10::DeviceIndex(number)});
   return at::kCUDA;
+}
+
+std::vector<std::string> feed_forward_names() {
+  std::vector<std::string> names;
+  for (const FeedForward& each : feed_forwards()) names.emplace_back(each.name);
+  return names;
 }
 
 at::ScalarType find_dtype(const std::string& name, at::Device device) {
