@@ -227,17 +227,6 @@ std::string yaml_value(const Field& field) {
   return is_plain_word(inside) ? std::string(inside) : json;
 }
 
-std::string bound_text(double bound) { return fmt::format("{:.15g}", bound); }
-
-// "an integer, at least 1": what may stand there.
-std::string type_and_range(const Field& field) {
-  const auto& [least, most] = field.bounds;
-  if (least && most) return fmt::format("{}, {} to {}", field.type, bound_text(*least), bound_text(*most));
-  if (least) return fmt::format("{}, at least {}", field.type, bound_text(*least));
-  if (most) return fmt::format("{}, at most {}", field.type, bound_text(*most));
-  return field.type;
-}
-
 std::vector<std::string> parts_of(const std::string& key) {
   std::vector<std::string> parts;
   std::istringstream stream(key);
@@ -249,8 +238,7 @@ nlohmann::ordered_json schema_of(const Field& field) {
   nlohmann::ordered_json out = nlohmann::ordered_json::parse(field.schema);
   out["description"] = field.help;
   out["default"] = nlohmann::ordered_json::parse(field.json());
-  if (field.bounds.least) out["minimum"] = *field.bounds.least;
-  if (field.bounds.most) out["maximum"] = *field.bounds.most;
+  add_to_schema(out, field.allowed);
   return out;
 }
 
@@ -301,7 +289,8 @@ std::string yaml_text(const std::vector<Field>& fields, Comments comments) {
         size_t(std::mismatch(open.begin(), open.end(), parts.begin(), parts.end()).first - open.begin());
     for (size_t i = shared; i < parts.size(); ++i) text += fmt::format("{:{}}{}:\n", "", 2 * i, parts[i]);
     if (comments == Comments::kMeanings)
-      text += fmt::format("{:{}}# {} ({})\n", "", 2 * parts.size(), field.help, type_and_range(field));
+      text += fmt::format("{:{}}# {} ({})\n", "", 2 * parts.size(), field.help,
+                          in_words(field.type, field.allowed));
     text += fmt::format("{:{}}{}: {}\n", "", 2 * parts.size(), name, yaml_value(field));
     open = std::move(parts);
   }
@@ -315,7 +304,7 @@ std::string help_text(const std::vector<Field>& fields) {
   std::string text;
   for (const Field& field : fields)
     text += fmt::format("  {:<{}}  {} ({})\n", field.key + "=" + yaml_value(field), width, field.help,
-                        type_and_range(field));
+                        in_words(field.type, field.allowed));
   return text;
 }
 
@@ -323,7 +312,7 @@ std::string markdown_text(const std::vector<Field>& fields) {
   std::string text = "| setting | default | meaning | type and range |\n|---|---|---|---|\n";
   for (const Field& field : fields)
     text += fmt::format("| `{}` | `{}` | {} | {} |\n", field.key, yaml_value(field), field.help,
-                        type_and_range(field));
+                        in_words(field.type, field.allowed));
   return text;
 }
 
@@ -349,18 +338,9 @@ std::string schema_text(const std::vector<Field>& fields) {
   return out.dump(1) + "\n";
 }
 
-void check_ranges(const std::vector<Field>& fields) {
-  for (const Field& field : fields) {
-    const auto& [least, most] = field.bounds;
-    if (!least && !most) continue;
-    const nlohmann::json value = nlohmann::json::parse(field.json());
-    if (value.is_null()) continue;
-    if (least && value.get<double>() < *least)
-      throw Error(
-          fmt::format("{} is {}: it must be at least {}", field.key, field.json(), bound_text(*least)));
-    if (most && value.get<double>() > *most)
-      throw Error(fmt::format("{} is {}: it may be at most {}", field.key, field.json(), bound_text(*most)));
-  }
+void check_values(const std::vector<Field>& fields) {
+  for (const Field& field : fields)
+    check_allowed(field.key, nlohmann::json::parse(field.json()), field.allowed);
 }
 
 std::string canonical_json(const std::vector<Field>& fields) {

@@ -14,7 +14,7 @@ std::string yaml_text(const std::vector<Field>& fields, Comments comments = Comm
 std::string help_text(const std::vector<Field>& fields);
 std::string markdown_text(const std::vector<Field>& fields);
 std::string schema_text(const std::vector<Field>& fields);  // a JSON schema of the YAML, for editors
-void check_ranges(const std::vector<Field>& fields);        // an Error that names the first out of its range
+void check_values(const std::vector<Field>& fields);        // an Error that names the first that may not be
 std::string canonical_json(const std::vector<Field>& fields);
 
 struct Difference {
@@ -29,6 +29,7 @@ void load_config(T& config, const std::filesystem::path& path, const std::vector
   const std::vector<Field> fields = list_fields(config);
   if (!path.empty()) read_config_file(fields, path);
   read_overrides(fields, overrides);
+  check_values(fields);
 }
 
 // The config as YAML that reads back to the same values (--print-config, config.yaml).

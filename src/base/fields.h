@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/allowed.h"
 #include "base/error.h"
 
 namespace darope {
@@ -26,12 +27,9 @@ namespace darope {
 //
 // YAML in and out, overrides, help, hashing and comparing (config.h) all walk that one listing.
 // A member is an int64_t, double, bool, std::string, a std::vector or std::optional of these, or another
-// config. A fourth argument says between which bounds a number may lie: {.least = 1}.
-struct Bounds {
-  std::optional<double> least = {}, most = {};
-};
+// config. A fourth argument says what may stand there: {.least = 1} (allowed.h).
 template <class T>
-concept Config = requires(T t) { t.fields([](std::string_view, auto&, std::string_view, Bounds = {}) {}); };
+concept Config = requires(T t) { t.fields([](std::string_view, auto&, std::string_view, Allowed = {}) {}); };
 
 // What stood in the YAML: text that has no type until a field gives it one.
 struct Value {
@@ -189,7 +187,7 @@ constexpr bool is_string = std::is_same_v<T, std::string> || std::is_same_v<T, s
 struct Field {
   std::string key;                 // "optim.lr"
   std::string help, type, schema;  // in words, in words, as JSON
-  Bounds bounds;
+  Allowed allowed;
   bool string, optional, list;  // how the command line reads its text
   std::function<void(const Value&)> read;
   std::function<std::string()> json;
@@ -197,13 +195,13 @@ struct Field {
 
 template <Config T>
 void list_fields(T& config, const std::string& prefix, std::vector<Field>& out) {
-  config.fields([&](std::string_view name, auto& member, std::string_view help, Bounds bounds = {}) {
+  config.fields([&](std::string_view name, auto& member, std::string_view help, Allowed allowed = {}) {
     using Member = std::remove_reference_t<decltype(member)>;
     const std::string key = prefix + std::string(name);
     if constexpr (Config<Member>)
       list_fields(member, key + ".", out);
     else
-      out.push_back({key, std::string(help), FieldType<Member>::name(), FieldType<Member>::schema(), bounds,
+      out.push_back({key, std::string(help), FieldType<Member>::name(), FieldType<Member>::schema(), allowed,
                      is_string<Member>, is_optional<Member>, is_list<Member>,
                      [&member](const Value& value) { FieldType<Member>::read(value, member); },
                      [&member] { return FieldType<Member>::json(member); }});
@@ -211,9 +209,9 @@ void list_fields(T& config, const std::string& prefix, std::vector<Field>& out) 
 }
 
 template <Config T>
-std::vector<Field> list_fields(T& config) {
+std::vector<Field> list_fields(T& config, const std::string& prefix = "") {
   std::vector<Field> out;
-  list_fields(config, "", out);
+  list_fields(config, prefix, out);
   return out;
 }
 

@@ -229,6 +229,15 @@ void check_writable(const fs::path& file) {
   if (::access(folder.c_str(), W_OK) != 0) fail_on("write", file);
 }
 
+bool is_or_lies_in(const fs::path& path, const fs::path& folder) {
+  const auto whole = [](const fs::path& each) {
+    const fs::path out = fs::weakly_canonical(fs::absolute(each));
+    return out.has_filename() ? out : out.parent_path();  // no slash at its end
+  };
+  const fs::path outer = whole(folder), inner = whole(path);
+  return std::ranges::mismatch(outer, inner).in1 == outer.end();
+}
+
 void make_directories(const fs::path& path) {
   if (path.empty() || fs::is_directory(path)) return;
   make_directories(path.parent_path());

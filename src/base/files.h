@@ -70,6 +70,8 @@ class AppendFile {
   Descriptor file_;
 };
 
+// Whether it is the other or would lie in that folder, links followed.
+bool is_or_lies_in(const std::filesystem::path& path, const std::filesystem::path& folder);
 void make_directories(const std::filesystem::path& path);  // durable; links on the way are followed
 void refuse_link(const std::filesystem::path& path);  // an Error where what is written would go elsewhere
 // The same beneath a folder whose content may be a stranger's: a link below `root` is refused.

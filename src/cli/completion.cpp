@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <map>
 #include <sstream>
 
 #include "base/names.h"
@@ -48,16 +49,32 @@ std::string find_names(const VerbTable& program, const std::string& typed) {
                      typed, fmt::join(groups, "|"), cases);
 }
 
+// `names` becomes what may stand behind the '=' of a setting.
+std::string find_values(const VerbTable& program) {
+  std::map<std::string, std::string> values;
+  each_verb(program, "", [&](const std::string&, const VerbTable& verb) {
+    for (const Field& each : settings_of(verb))
+      if (!each.allowed.names.empty())
+        values[each.key] = fmt::format("{}", fmt::join(each.allowed.names, " "));
+  });
+  std::string cases;
+  for (const auto& [key, names] : values) cases += fmt::format("    {}) names='{}' ;;\n", key, names);
+  return "  names=''\n  case \"${key#--}\" in\n" + cases + "  esac\n";
+}
+
 // Bash cuts words at '=', so that of a setting $2 is the value alone; and it shows files as files, quoted
 // where that is needed, only if nothing else is among them.
 std::string bash(const VerbTable& program) {
   return "_darope() {\n" + find_names(program, R"("${COMP_WORDS[@]:1:COMP_CWORD-1}")") +
-         R"(  local value='' current="${2//\\/}" files
-  [[ ${COMP_WORDS[COMP_CWORD]} == = || ${COMP_WORDS[COMP_CWORD-1]} == = ]] && value=yes
-  COMPREPLY=()
-  [ -n "$value" ] || mapfile -t COMPREPLY < <(compgen -W "$names" -- "$current")
+         R"(  local key='' current="${2//\\/}" files
+  [[ ${COMP_WORDS[COMP_CWORD]} == = ]] && key="${COMP_WORDS[COMP_CWORD-1]}"
+  [[ ${COMP_WORDS[COMP_CWORD-1]} == = ]] && key="${COMP_WORDS[COMP_CWORD-2]}"
+  if [ -n "$key" ]; then
+)" + find_values(program) +
+         R"(  fi
+  mapfile -t COMPREPLY < <(compgen -W "$names" -- "$current")
   [[ ${COMPREPLY[0]} == *= ]] && compopt -o nospace
-  [ -n "$verb" ] || return 0
+  [ -n "$verb" ] && [ -z "$key" -o -z "$names" ] || return 0
   mapfile -t files < <(compgen -f -- "$current")
   [ ${#COMPREPLY[@]} != 0 ] || compopt -o filenames
   COMPREPLY+=("${files[@]}")
@@ -69,8 +86,11 @@ complete -F _darope darope
 // Sourced, it says whom it serves; from a folder of fpath, zsh runs the file itself at the first use.
 std::string zsh(const VerbTable& program) {
   return "#compdef darope\n_darope() {\n" + find_names(program, R"("${(@)words[2,CURRENT-1]}")") +
-         R"(  if compset -P '*='; then
-    _files
+         R"(  if [[ $PREFIX == *=* ]]; then
+    local key=${PREFIX%%=*}
+    compset -P '*='
+)" + find_values(program) +
+         R"(    if [[ -n $names ]]; then compadd -- ${=names}; else _files; fi
     return
   fi
   local none=1
@@ -116,9 +136,11 @@ std::string fish(const VerbTable& program) {
         out += fmt::format("complete -c darope -n '{}' -{} {}{} -d '{}'\n", where,
                            name.starts_with("--") ? "l" : "s", name.substr(name.rfind('-', 1) + 1),
                            each.value.empty() ? "" : " -r", fish_words(each.help));
-    for (const Field& each : settings_of(verb))
-      out += fmt::format("complete -c darope -n '{}' -a '{}=' -d '{}'\n", where, each.key,
-                         fish_words(each.help));
+    for (const Field& each : settings_of(verb)) {
+      std::string words = each.key + "=";
+      for (const std::string& name : each.allowed.names) words += fmt::format(" {}={}", each.key, name);
+      out += fmt::format("complete -c darope -n '{}' -a '{}' -d '{}'\n", where, words, fish_words(each.help));
+    }
   });
   return out;
 }

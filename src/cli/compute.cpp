@@ -38,6 +38,17 @@ std::vector<std::string> encoding_order() {
   return names;
 }
 
+std::vector<Field> with_names(std::vector<Field> settings) {
+  const Allowed encodings{
+      .names = encoding_order(), .pattern = "[^:;]+(-[0-9]+k|[:;].+)", .or_else = "with options"};
+  for (Field& each : settings) {
+    if (each.key == "encodings" || each.key == "model.encoding") each.allowed = encodings;
+    if (each.key == "model.feed_forward")
+      each.allowed = {.names = tables().at("feed_forwards"), .empty = true};
+  }
+  return settings;
+}
+
 void compute(char** argv) {
   // Threads that wait for work sleep: spinning, they would take the core from whoever else wants it. OpenMP
   // reads this when torch brings it in.

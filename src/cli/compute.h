@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fields.h"
 #include "cli/common/table.h"
 
 namespace darope {
@@ -11,6 +12,9 @@ namespace darope {
 const std::vector<VerbTable>& compute_verbs();
 const nlohmann::ordered_json& encoding_rows();  // the table of encodings
 std::vector<std::string> encoding_order();      // their names, as reports list them
+
+// Settings that name something of that program, with the names there are.
+std::vector<Field> with_names(std::vector<Field> settings);
 
 // Becomes that program, with the same words; comes back only where it is not there.
 [[noreturn]] void compute(char** argv);

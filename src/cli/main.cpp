@@ -3,6 +3,7 @@
 #include "base/config.h"
 #include "base/error.h"
 #include "base/streams.h"
+#include "cli/common/help.h"
 #include "cli/common/run_verbs.h"
 #include "cli/compute.h"
 #include "cli/verbs.h"
@@ -38,6 +39,7 @@ int run(int argc, char** argv) {
       "darope: positional encodings for Transformers - choose one for your data, train with it, look inside.",
       "darope"};
   app.set_version_flag("--version", "darope " DAROPE_VERSION);
+  app.formatter(std::make_shared<HelpFormatter>());
   app.require_subcommand(1);
   VerbTable program;
   for (const VerbTable& each : compute_verbs()) app.add_subcommand(each.name, each.summary);
@@ -55,6 +57,12 @@ int run(int argc, char** argv) {
   add_log(app);
   add_completion(app, program);
   add_man(app, program);
+  app.footer(
+      "To begin: darope compare --data my.txt says which encoding is best on a text of\n"
+      "your own; docs/tutorial.md goes on from there. darope VERB --help explains a verb.");  // last, or
+                                                                                              // every verb
+                                                                                              // would end
+                                                                                              // with it
   program = table_of(app);
   std::ranges::copy(compute_verbs(), program.verbs.begin());  // the first, as they were added
   check_words(program, words);

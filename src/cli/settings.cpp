@@ -4,6 +4,7 @@
 
 #include "base/config.h"
 #include "base/names.h"
+#include "cli/compute.h"
 #include "cli/verbs.h"
 #include "settings/compare.h"
 
@@ -35,7 +36,7 @@ void add_settings(CLI::App& app) {
   verb->add_flag("--markdown", asked->markdown, "print a table, as docs/settings.md");
   verb->callback([asked] {
     CompareConfig config;
-    const std::vector<Field> fields = chosen(list_fields(config), asked->prefix);
+    const std::vector<Field> fields = chosen(with_names(list_fields(config)), asked->prefix);
     fmt::print("{}", asked->schema     ? schema_text(fields)
                      : asked->markdown ? markdown_text(fields)
                                        : help_text(fields));

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/names.h"
+#include "cli/compute.h"
 #include "settings/compare.h"
 
 namespace darope {
@@ -68,7 +69,7 @@ std::vector<Field> settings_of(const VerbTable& verb) {
   static CompareConfig comparison;
   static RunConfig run;
   if (!verb.settings) return {};
-  return verb.name == "compare" ? list_fields(comparison) : list_fields(run);
+  return with_names(verb.name == "compare" ? list_fields(comparison) : list_fields(run));
 }
 
 void check_words(const VerbTable& program, const std::vector<std::string>& words) {

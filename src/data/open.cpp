@@ -25,21 +25,11 @@ void add(Sha256& hash, const TestSet& set) {
     add(hash, set.read(first, std::min(kTestsAtOnce, set.size() - first)));
 }
 
-// So that settings are named as in a config.
-struct Section {
-  DataConfig data;
-  void fields(auto&& visit) { visit("data", data, ""); }
-};
-
-void check_data_ranges(const DataConfig& config) {
-  Section section{config};
-  check_ranges(list_fields(section));
-}
-
 }  // namespace
 
 Dataset open_dataset(const DataConfig& config, uint64_t seed, int64_t batches) {
-  check_data_ranges(config);
+  DataConfig values = config;
+  check_values(list_fields(values, "data."));
   const int given = int(!config.task.empty()) + int(!config.path.empty()) + int(!config.root_dir.empty());
   if (given == 0)
     throw Error(
@@ -50,13 +40,15 @@ Dataset open_dataset(const DataConfig& config, uint64_t seed, int64_t batches) {
         fmt::format("data.task '{}', data.path '{}' and data.root_dir '{}' cannot go together: empty all but "
                     "one, as with data.task=",
                     config.task, config.path, config.root_dir));
-  if (!config.test_path.empty() && config.path.empty())
-    throw Error(
-        fmt::format("data.test_path '{}' goes with data.path alone: tasks and prepared datasets have a test "
-                    "of their own",
-                    config.test_path));
-  const int64_t most = int64_t{1} << 31;  // tokens of a batch
-  if (config.batch_size > most || config.seq_len > most || config.batch_size * config.seq_len > most)
+  for (const auto& [use, file] :
+       {std::pair{"test", config.test_path}, {"validation", config.validation_path}})
+    if (!file.empty() && config.path.empty())
+      throw Error(
+          fmt::format("data.{0}_path '{1}' goes with data.path alone: tasks and prepared datasets have no "
+                      "{0} but their own",
+                      use, file));
+  const int64_t most = DataConfig::kMostTokens;
+  if (config.batch_size * config.seq_len > most)
     throw Error(fmt::format("data.batch_size x data.seq_len is {} x {}: a batch may have at most {} tokens",
                             config.batch_size, config.seq_len, most));
   const bool prepared = !config.root_dir.empty();

@@ -109,8 +109,6 @@ class TaskTest final : public TestSet {
 
 Dataset open_task(const DataConfig& config, uint64_t seed, int64_t batches) {
   const Task& task = find_task(config.task);
-  const LengthSchedule schedule{config.lengths.kind, config.lengths.share, config.lengths.power};
-  check(schedule);
   const Range range = lengths(task, config.seq_len, Bucket::in_domain);
   if (range.first > range.last)
     throw Error(fmt::format("data.seq_len is {}: too short for {}", config.seq_len, task.name));
@@ -120,7 +118,7 @@ Dataset open_task(const DataConfig& config, uint64_t seed, int64_t batches) {
               .measure = Measure::accuracy,
               .chance = task.chance,
               .true_chance = task.true_chance,
-              .train = std::make_shared<TaskStream>(TrainingPlan{task, range, schedule, batches, seed},
+              .train = std::make_shared<TaskStream>(TrainingPlan{task, range, config.lengths, batches, seed},
                                                     config.batch_size, config.seq_len)};
   for (const auto& [bucket, multiple] :
        {std::pair{Bucket::in_domain, 1}, {Bucket::twice, 2}, {Bucket::eightfold, 8}}) {

@@ -5,7 +5,6 @@
 #include <numeric>
 
 #include "base/error.h"
-#include "base/names.h"
 #include "base/permutation.h"
 #include "data/open.h"
 #include "data/prepared/prepared_data.h"
@@ -56,8 +55,6 @@ std::vector<TextSource> sources_of(const PreparedData& data, const std::vector<d
   std::vector<TextSource> out;
   TextSource next{0, 0, 0};
   for (size_t i = 0; i < weights.size(); ++i) {
-    if (!(weights[i] > 0))
-      throw Error(fmt::format("data.weights has a weight of {}; all should be above 0", weights[i]));
     next = {next.first + next.documents, documents[i], next.share + weights[i] / sum};
     out.push_back(next);
   }
@@ -152,10 +149,7 @@ class TextStream final : public TrainStream {
   mutable std::vector<Mark> marks_ = {{}};
 };
 
-bool are_apart(const DataConfig& config) {
-  if (config.documents == "window" || config.documents == "apart") return config.documents == "apart";
-  throw Error(unknown_name("data.documents", config.documents, {"window", "apart"}));
-}
+bool are_apart(const DataConfig& config) { return config.documents == "apart"; }
 
 std::shared_ptr<const TestSet> windows_of(const PreparedData& data, Split split, const DataConfig& config) {
   const auto stream = std::make_shared<const TokenSource>(data[split].stream());

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "base/random.h"
 #include "data/open.h"
 #include "data/token_windows.h"
@@ -116,6 +117,37 @@ std::vector<TestLength> tests_of(const std::shared_ptr<const TokenSource>& sourc
   return tests;
 }
 
+std::shared_ptr<const TestSet> validation_of(const std::shared_ptr<const TokenSource>& source,
+                                             const DataConfig& config) {
+  const int64_t room = (source->size() - 1) / config.seq_len;
+  if (room < kFewestWindows)
+    throw Error(
+        fmt::format("{} has {} tokens: too few for a validation of {} windows of {}; give a longer file or a "
+                    "smaller data.seq_len",
+                    config.validation_path, source->size(), kFewestWindows, config.seq_len));
+  return std::make_shared<TokenTest>(source, spread(0, room, config.test_examples, config.seq_len),
+                                     config.seq_len, 0);
+}
+
+// What is learned from, validated on and tested on are files of one sort, and none is part of another.
+void check_files(const DataConfig& config) {
+  const std::pair<const char*, const std::string&> given[] = {
+      {"data.path", config.path},
+      {"data.validation_path", config.validation_path},
+      {"data.test_path", config.test_path}};
+  for (const auto& [key, file] : given)
+    for (const auto& [other_key, other] : given) {
+      if (&file == &other || file.empty() || other.empty()) continue;
+      if (holds_ids(file) != holds_ids(other))
+        throw Error(fmt::format("{} and {} cannot go together: one holds ids, the other text", file, other));
+      if (is_or_lies_in(other, file))
+        throw Error(
+            fmt::format("{} '{}' is, or lies in, {} '{}': what is learned from, validated on and "
+                        "tested on must be apart",
+                        other_key, other, key, file));
+    }
+}
+
 }  // namespace
 
 Batch pack_windows(const std::vector<std::vector<int64_t>>& windows,
@@ -142,16 +174,13 @@ std::shared_ptr<const TestSet> test_of_stream(std::shared_ptr<const TokenSource>
 }
 
 Dataset open_token_file(const DataConfig& config, uint64_t seed) {
-  if (!(config.test_share > 0 && config.test_share < 1))
-    throw Error(fmt::format("data.test_share is {}: it must be above 0 and below 1", config.test_share));
   const bool apart = !config.test_path.empty();
-  if (apart && holds_ids(config.path) != holds_ids(config.test_path))
-    throw Error(fmt::format("{} and {} cannot go together: one holds ids, the other text", config.path,
-                            config.test_path));
+  check_files(config);
   const auto open = [](const std::string& path) {
     return std::make_shared<const TokenSource>(open_tokens(path));
   };
-  const auto source = open(config.path), tested = apart ? open(config.test_path) : source;
+  const auto source = open(config.path), tested = apart ? open(config.test_path) : source,
+             validated = config.validation_path.empty() ? nullptr : open(config.validation_path);
   const int64_t test_tokens =
                     apart ? tested->size() : int64_t(std::ceil(config.test_share * double(source->size()))),
                 test_begin = tested->size() - test_tokens, train_end = apart ? source->size() : test_begin;
@@ -169,12 +198,16 @@ Dataset open_token_file(const DataConfig& config, uint64_t seed) {
                     apart ? "" : fmt::format(" in its last {:g} %", 100 * config.test_share)));
   std::vector<std::shared_ptr<const TokenSource>> sources = {source};
   if (apart) sources.push_back(tested);
+  if (validated) sources.push_back(validated);
+  int64_t vocabulary = 0;
+  for (const auto& each : sources) vocabulary = std::max(vocabulary, each->vocabulary());
   return {.name = dataset_name(config),
           .family = "file",
-          .vocabulary = std::max(source->vocabulary(), tested->vocabulary()),
+          .vocabulary = vocabulary,
           .measure = Measure::nll,
           .train = std::make_shared<TokenStream>(source, train_end, config.batch_size, config.seq_len, seed),
           .tests = tests,
+          .validation = validated ? validation_of(validated, config) : nullptr,
           .sources = sources};
 }
 

@@ -115,11 +115,10 @@ static bool trains(const std::string& encoding) {
 }
 
 std::vector<RunConfig> make_plan(const CompareConfig& config) {
-  if (config.seeds < 1 || config.seeds > kMostSeeds)
-    throw Error(fmt::format("seeds is {}: it must be from 1 to {}", config.seeds, kMostSeeds));
+  CompareConfig values = config;
+  check_values(list_fields(values));
   if (config.dump_dir.empty()) throw Error("dump_dir is empty: give the folder of this comparison, or --out");
   check_list("encodings", config.encodings);
-  check(config.margins);
   check_rounds(config.rounds);
   const bool file = !config.data.path.empty() || !config.data.root_dir.empty();
   if (file && !config.tasks.empty())

@@ -12,6 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kStretched = "yarn:factor=8";  // what people would use at 8 times the training length
 constexpr int64_t kTokensPerStep = 1024;
 constexpr int64_t kLargeFile = 200'000;     // tokens; below, a wider model only learns them by heart
 constexpr int64_t kMostPasses = 10;         // over the file
@@ -31,6 +32,13 @@ int64_t steps_for(const CompareConfig& config, int64_t tokens, int64_t vocabular
                weights = 12 * double(config.model.n_layers) * width * width + width * double(vocabulary);
   const int64_t affordable = int64_t(kOperationsPerRun / (6 * weights * double(kTokensPerStep)));
   return std::clamp<int64_t>(std::min(affordable, kMostPasses * tokens / kTokensPerStep), 150, 1500);
+}
+
+// As many test windows as the file allows, as long as reading them takes no more than a third of a training:
+// a window is read at 1, 2 and 8 lengths, and a training step costs three readings of its tokens.
+int64_t windows_for(const CompareConfig& config) {
+  constexpr int64_t kLengths = 1 + 2 + 8, kFewest = 128;
+  return std::max(kFewest, config.steps * kTokensPerStep / (kLengths * config.data.seq_len));
 }
 
 struct Size {
@@ -68,7 +76,6 @@ CompareConfig config_for(const std::filesystem::path& given) {
   config.seeds = 2;
   config.seed = 0;
   config.data.batch_size = kTokensPerStep / config.data.seq_len;
-  config.data.test_examples = 128;
   const bool large = size.tokens >= kLargeFile;
   config.model.style = "nanogpt";
   config.model.dim = large ? 96 : 64;
@@ -78,6 +85,7 @@ CompareConfig config_for(const std::filesystem::path& given) {
   config.model.init = "fan_in";
   config.model.tied = size.vocabulary > 1000;
   config.steps = steps_for(config, size.tokens, size.vocabulary);
+  config.data.test_examples = windows_for(config);
   config.logging.freq = std::max<int64_t>(1, config.steps / 50);  // enough to see where the loss goes
   config.optim.lr = 2e-3;
   config.optim.beta2 = 0.98;

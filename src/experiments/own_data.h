@@ -3,9 +3,6 @@
 
 namespace darope {
 
-// Rope's weights as people would use them at 8 times the training length.
-inline constexpr const char* kStretched = "yarn:factor=8";
-
 // A comparison on somebody's own file or folder of texts, or on a prepared dataset: context, model and steps
 // are chosen from its size and vocabulary, so that six encodings with two seeds take minutes on two cores. A
 // function of the file alone, so that the same command goes on where it stopped.

@@ -6,7 +6,6 @@
 #include <torch/version.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cstdlib>
 
@@ -14,12 +13,12 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/machine.h"
-#include "base/names.h"
 #include "base/signals.h"
 #include "data/open.h"
 #include "eval/evaluate.h"
 #include "experiments/past.h"
 #include "experiments/threads.h"
+#include "model/feed_forward.h"
 #include "model/quadratic.h"
 #include "runs/finished_run.h"
 #include "runs/lines.h"
@@ -132,15 +131,9 @@ void score_weights(const Scored& of, Decoder model) {
 }  // namespace
 
 at::Device find_device(const std::string& name) {
+  check_allowed("device", name, kDevices);
   if (name == "cpu" || (name == "auto" && !at::hasCUDA())) return at::kCPU;
-  int number = -1;
-  if (name.starts_with("cuda:")) {
-    const char* last = name.data() + name.size();
-    const auto [end, problem] = std::from_chars(name.data() + 5, last, number);
-    if (problem != std::errc() || end != last) number = -1;
-  }
-  if (name != "auto" && name != "cuda" && number < 0)
-    throw Error(unknown_name("device", name, {"auto", "cpu", "cuda", "cuda:0"}));
+  const int number = name.starts_with("cuda:") ? std::stoi(name.substr(5)) : -1;
   if (!at::hasCUDA()) throw Error(fmt::format("device is {}, but torch finds no GPU here: use cpu", name));
   const int64_t there = int64_t(at::getNumGPUs());
   if (number >= there)
@@ -149,19 +142,23 @@ at::Device find_device(const std::string& name) {
   return at::kCUDA;
 }
 
+std::vector<std::string> feed_forward_names() {
+  std::vector<std::string> names;
+  for (const FeedForward& each : feed_forwards()) names.emplace_back(each.name);
+  return names;
+}
+
 at::ScalarType find_dtype(const std::string& name, at::Device device) {
-  if (name == "fp32" || (name == "auto" && device.is_cpu())) return at::kFloat;
-  if (name == "bf16" || name == "auto") return at::kBFloat16;
-  throw Error(unknown_name("dtype", name, {"auto", "fp32", "bf16"}));
+  check_allowed("dtype", name, kDtypes);
+  return name == "fp32" || (name == "auto" && device.is_cpu()) ? at::kFloat : at::kBFloat16;
 }
 
 // What a run writes must not become what it learns from.
 static void refuse_inside_data(const RunConfig& config) {
   namespace fs = std::filesystem;
-  for (const std::string& data : {config.data.path, config.data.test_path}) {
+  for (const std::string& data : {config.data.path, config.data.validation_path, config.data.test_path}) {
     if (data.empty() || !fs::is_directory(data)) continue;
-    const fs::path out = fs::weakly_canonical(fs::absolute(config.dump_dir)), folder = fs::canonical(data);
-    if (std::ranges::mismatch(folder, out).in1 == folder.end())
+    if (is_or_lies_in(config.dump_dir, data))
       throw Error(
           fmt::format("{} lies inside {}, which is learned from: give another folder with dump_dir, or --out "
                       "of a comparison",
@@ -169,13 +166,29 @@ static void refuse_inside_data(const RunConfig& config) {
   }
 }
 
+static void check_validation(const RunConfig& config, const Dataset& data) {
+  if (config.validation.every > 0 && !data.validation)
+    throw Error(fmt::format(
+        "validation.every is {}, and in {} there is nothing to validate on: leave it at 0, give a "
+        "file of your own with data.validation_path, or prepare the data ('darope data prepare'), "
+        "which sets some aside",
+        config.validation.every, data.name));
+  if (config.validation.every == 0 && !config.data.validation_path.empty())
+    throw Error(
+        fmt::format("data.validation_path is {}, and validation.every is 0: say how many steps lie between "
+                    "validations, such as validation.every={}",
+                    config.data.validation_path, std::max<int64_t>(1, config.steps / 10)));
+}
+
 Dataset open_data(const RunConfig& config) {
   if (config.dump_dir.empty()) throw Error("dump_dir is empty: give the folder this run should write to");
   RunConfig values = config;
-  check_ranges(list_fields(values));
+  check_values(list_fields(values));
   config.check();
   refuse_inside_data(config);
-  return open_dataset(config.data, uint64_t(config.seed), config.steps * config.grad_acc_steps);
+  Dataset data = open_dataset(config.data, uint64_t(config.seed), config.steps * config.grad_acc_steps);
+  check_validation(config, data);
+  return data;
 }
 
 RunConfig resolve(RunConfig config, const Dataset& data) {
@@ -201,11 +214,6 @@ RunConfig resolve(RunConfig config, const Dataset& data) {
 int run(RunConfig given, const Resume& resume) {
   const Dataset data = open_data(given);
   const RunConfig config = resolve(given, data);
-  if (config.validation.every > 0 && !data.validation)
-    throw Error(
-        fmt::format("validation.every is {}, and in {} there is nothing to validate on: leave it at "
-                    "0, or prepare the data ('darope data prepare'), which sets some aside",
-                    config.validation.every, data.name));
   const at::Device device = find_device(config.device);
   const at::ScalarType type = find_dtype(config.dtype, device);
   check_past(config, resume);  // refuses before anything is made

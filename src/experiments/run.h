@@ -28,6 +28,7 @@ int run(RunConfig config, const Resume& resume = {});
 
 // cpu, cuda, cuda:1 or auto; a GPU becomes the current one.
 at::Device find_device(const std::string& name);
+std::vector<std::string> feed_forward_names();                          // that model.feed_forward may have
 at::ScalarType find_dtype(const std::string& name, at::Device device);  // fp32, bf16, auto
 
 }  // namespace darope

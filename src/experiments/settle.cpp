@@ -26,13 +26,13 @@ constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
 bool is_finished(const RunConfig& run) { return RunFolder(run.dump_dir).is_finished(); }
 
-// How long runs took, by dataset and encoding, from those that are finished.
+// How long trainings took, by dataset and encoding, from those that are finished.
 class RunTimes {
  public:
   explicit RunTimes(const std::vector<RunConfig>& plan) {
     for (const RunConfig& run : plan) {
       const RunFolder folder(run.dump_dir);
-      if (!folder.is_finished()) continue;
+      if (!folder.is_finished() || !run.weights_of.empty()) continue;  // its facts are those of a training
       const std::string file = folder.facts().string();
       const RunFacts facts = parse_facts(parse_json(read_file(file), file), file);
       for (Mean* mean : {&all_, &own_[{dataset_name(run.data), run.model.encoding}]})
@@ -40,11 +40,11 @@ class RunTimes {
     }
   }
 
-  // Of the runs that are left, so many at a time.
+  // Of those that are left, so many at a time.
   double of_those_left(const std::vector<RunConfig>& plan, int64_t jobs) const {
     double sum = 0, longest = 0;
     for (const RunConfig& run : plan) {
-      if (is_finished(run)) continue;
+      if (is_finished(run) || !run.weights_of.empty()) continue;
       const auto known = own_.find({dataset_name(run.data), run.model.encoding});
       const double seconds = known == own_.end() ? all_.value() : known->second.value();
       sum += seconds;
@@ -144,9 +144,10 @@ class Rounds {
                  format_time(needed), format_time(record_.seconds), config_.until);
       return false;
     }
-    if (int64_t(plan.size()) > budget_.runs) {
+    const auto trained = std::ranges::count(plan, "", &RunConfig::weights_of);
+    if (trained > budget_.runs) {
       fmt::print(stderr, "With the next round there would be {} runs, more than {}: no more rounds.\n",
-                 plan.size(), budget_.runs);
+                 trained, budget_.runs);
       return false;
     }
     return true;
@@ -182,8 +183,8 @@ Budget parse_budget(const std::string& until) {
   Budget budget{kNoLimit, std::numeric_limits<int64_t>::max()};
   if (until.empty()) return budget;
   const auto refuse = [&] {
-    throw Error(
-        fmt::format("--until {}: it should be a time such as 2h, 1h30m or 45m, or a number of runs", until));
+    throw Error(fmt::format(
+        "--until {}: it should be a time such as 2h, 1h30m or 45m, or a number of trainings", until));
   };
   const char *at = until.data(), *end = at + until.size();
   double seconds = 0;
@@ -207,7 +208,15 @@ Budget parse_budget(const std::string& until) {
 
 ComparisonRecord fixed_by(const CompareConfig& config, const std::vector<RunConfig>& plan, bool settling) {
   ComparisonRecord::OfDataset fixed{.margins = config.margins};
-  if (settling) fixed.settling = Settling{.rounds = config.rounds, .until = config.until};
+  if (settling) {
+    fixed.settling = Settling{.rounds = config.rounds, .until = config.until};
+    std::map<std::string, std::string> encoding_of;
+    for (const RunConfig& run : plan) {
+      encoding_of[run.name] = run.model.encoding;
+      if (!run.weights_of.empty())
+        fixed.settling->weights_of[run.model.encoding] = encoding_of.at(run.weights_of);
+    }
+  }
   ComparisonRecord record;
   for (const RunConfig& run : plan) record.datasets[dataset_name(run.data)] = fixed;
   return record;

@@ -28,7 +28,6 @@ void use_threads(const RunConfig& config, bool on_cpu) {
 }
 
 Pace pace_for(const std::vector<RunConfig>& plan, int64_t jobs, bool on_cpu, int64_t cores) {
-  if (jobs < 0) throw Error(fmt::format("jobs is {}: it must be at least 0", jobs));
   if (jobs == 0) jobs = on_cpu ? cores : 1;
   jobs = std::min(jobs, std::max<int64_t>(1, int64_t(plan.size())));
   int64_t threads = 1;

@@ -13,15 +13,15 @@ namespace {
 
 constexpr int64_t kMaxLogBytes = int64_t{4} << 30;
 
-enum class Line { kKept, kLater, kDamaged };
+enum class Fate { kKept, kLater, kDamaged };
 
-Line judge(const std::string& line, int64_t last_step) {
+Fate judge(const std::string& line, int64_t last_step) {
   try {
     const Json json = parse_json(line, "metrics");
-    if (!json.is_object()) return Line::kDamaged;
-    return get_or<int64_t>(json, "global_step", 0, "metrics") <= last_step ? Line::kKept : Line::kLater;
+    if (!json.is_object()) return Fate::kDamaged;
+    return get_or<int64_t>(json, "global_step", 0, "metrics") <= last_step ? Fate::kKept : Fate::kLater;
   } catch (const Error&) {
-    return Line::kDamaged;
+    return Fate::kDamaged;
   }
 }
 
@@ -53,9 +53,9 @@ std::filesystem::path cut_back(const std::filesystem::path& path, std::optional<
   size_t number = 0;
   for (size_t begin = 0, end; (end = before.find('\n', begin)) != std::string::npos; begin = end + 1) {
     ++number;
-    const Line line = judge(before.substr(begin, end - begin), *last_step);
-    if (line == Line::kKept) after.append(before, begin, end + 1 - begin);
-    if (line == Line::kDamaged) damaged.push_back(number);
+    const Fate line = judge(before.substr(begin, end - begin), *last_step);
+    if (line == Fate::kKept) after.append(before, begin, end + 1 - begin);
+    if (line == Fate::kDamaged) damaged.push_back(number);
   }
   keep_damaged(path, before, damaged);
   if (after != before) write_file(path, after);

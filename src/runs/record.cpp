@@ -4,9 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 
+#include "base/config.h"
 #include "base/seal.h"
 #include "runs/lines.h"
 
@@ -60,6 +60,8 @@ Settling parse_settling(const Json& json, const std::string& where) {
   Settling settling{.rounds = need<std::vector<int64_t>>(json, "rounds", where),
                     .until = need<std::string>(json, "until", where)};
   check_rounds(settling.rounds);
+  if (json.contains("weights_of"))
+    settling.weights_of = need<std::map<std::string, std::string>>(json, "weights_of", where);
   for (const Json& each : list(json, "looks", where)) {
     const Look look = parse_look(each, where);
     if (look.round < std::max<int64_t>(1, settling.rounds_made()) ||
@@ -82,22 +84,24 @@ std::map<std::string, int64_t> asked_until(const Settling& settling, int64_t rou
     asked[look.leader] = rounds[size_t(look.round)];
     for (const std::string& encoding : look.open) asked[encoding] = rounds[size_t(look.round)];
   }
+  // Weights that are there cost nothing to score, and none can be scored that are not.
+  std::map<std::string, std::string> scored = settling.weights_of;
+  std::erase_if(
+      scored, [&](const auto& each) { return !asked.contains(each.first) || !asked.contains(each.second); });
+  for (const auto& [encoding, trained] : scored) asked[trained] = std::max(asked[trained], asked[encoding]);
+  for (const auto& [encoding, trained] : scored) asked[encoding] = asked[trained];
   return asked;
 }
 
 }  // namespace
 
 void check(const Margins& margins) {
-  const auto refuse = [](const char* key, double value, const char* most) {
-    throw Error(fmt::format("{} is {}: a margin is more than 0{}", key, value, most));
-  };
-  if (!(margins.loss > 0 && std::isfinite(margins.loss))) refuse("margins.loss", margins.loss, "");
-  if (!(margins.accuracy > 0 && margins.accuracy < 1))
-    refuse("margins.accuracy", margins.accuracy, " and less than 1, the whole scale");
+  Margins values = margins;
+  check_values(list_fields(values, "margins."));
 }
 
 void check_rounds(const std::vector<int64_t>& rounds) {
-  if (rounds.empty() || int64_t(rounds.size()) > kMostRounds || rounds.front() < 2 ||
+  if (rounds.empty() || int64_t(rounds.size()) > kMostRounds || rounds.front() < kFewestJudged ||
       rounds.back() > kMostSeeds || !std::is_sorted(rounds.begin(), rounds.end(), std::less_equal<>()))
     throw Error(
         fmt::format("rounds is [{}]: numbers of seeds in all that rise from 2 or more, such as [3, 5, 8]",
@@ -107,10 +111,12 @@ void check_rounds(const std::vector<int64_t>& rounds) {
 ordered_json to_json(const Settling& settling) {
   ordered_json looks = ordered_json::array();
   for (const Look& look : settling.looks) looks.push_back(to_json(look));
-  return {{"rounds", settling.rounds},
-          {"alpha_of_a_round", 0.05 / double(settling.rounds.size())},
-          {"until", settling.until},
-          {"looks", looks}};
+  ordered_json json{{"rounds", settling.rounds},
+                    {"alpha_of_a_round", 0.05 / double(settling.rounds.size())},
+                    {"until", settling.until},
+                    {"looks", looks}};
+  if (!settling.weights_of.empty()) json["weights_of"] = settling.weights_of;
+  return json;
 }
 
 bool Settling::is_through() const {
@@ -144,8 +150,11 @@ void ComparisonRecord::join(const ComparisonRecord& other, const std::string& wh
                       "cannot take their place",
                       where, name, fmt::join(theirs.settling->rounds, ", "), theirs.settling->until,
                       fmt::join(ours.settling->rounds, ", "), ours.settling->until));
+    std::map<std::string, std::string> weights_of = theirs.settling->weights_of;
+    if (ours.settling) weights_of.insert(ours.settling->weights_of.begin(), ours.settling->weights_of.end());
     if (!ours.settling || ours.settling->rounds_made() < theirs.settling->rounds_made())
       ours.settling = theirs.settling;
+    ours.settling->weights_of = weights_of;
   }
 }
 

@@ -14,8 +14,9 @@ struct Margins {
 
   bool operator==(const Margins&) const = default;
   void fields(auto&& visit) {
-    visit("loss", loss, "a smaller difference of losses does not matter, in nats");
-    visit("accuracy", accuracy, "likewise of accuracies, from the best constant answer (0) to perfect (1)");
+    visit("loss", loss, "a smaller difference of losses does not matter, in nats", {.above = 0});
+    visit("accuracy", accuracy, "likewise of accuracies, from the best constant answer (0) to perfect (1)",
+          {.above = 0, .below = 1});
   }
 };
 void check(const Margins& margins);  // an Error where one of them says nothing
@@ -38,12 +39,14 @@ struct Look {
 };
 
 // Seeds added where they decide: rounds and time are fixed before the first of them.
-inline constexpr int64_t kMostSeeds = 1000;  // of an encoding, in a comparison
+inline constexpr int64_t kFewestJudged = 2, kMostSeeds = 1000;  // of an encoding, in a comparison
 
 struct Settling {
   std::vector<int64_t> rounds = {3, 5, 8, 12};  // seeds in all, after each
   std::string until = {};                       // as typed; "" has no limit
   std::vector<Look> looks = {};                 // in the order of their rounds
+  // Encodings that are scored with the weights of another, and that one: they have the same seeds.
+  std::map<std::string, std::string> weights_of = {};
 
   bool same_plan(const Settling& other) const { return rounds == other.rounds && until == other.until; }
   int64_t rounds_made() const { return looks.empty() ? 0 : looks.back().round; }

@@ -6,7 +6,7 @@ namespace darope {
 
 void TrainConfig::check() const {
   TrainConfig values = *this;
-  check_ranges(list_fields(values));
+  check_values(list_fields(values));
   optim.check(steps);
 }
 

@@ -11,19 +11,6 @@
 namespace darope {
 
 void OptimConfig::check(int64_t steps) const {
-  const auto need = [](bool right, const char* key, double value, const char* what) {
-    if (!right) throw Error(fmt::format("optim.{} is {}: it must be {}", key, value, what));
-  };
-  constexpr double kMost = 1e30;  // well within what a float holds
-  need(lr > 0 && lr <= kMost, "lr", lr, "above 0 and at most 1e+30");
-  need(weight_decay >= 0 && weight_decay <= kMost, "weight_decay", weight_decay,
-       "at least 0 and at most 1e+30");
-  need(warmup >= 0, "warmup", warmup, "at least 0");
-  need(lr_min_ratio >= 0 && lr_min_ratio <= 1, "lr_min_ratio", lr_min_ratio, "between 0 and 1");
-  need(clip >= 0 && clip <= kMost, "clip", clip, "at least 0 and at most 1e+30");
-  need(beta1 >= 0 && beta1 < 1, "beta1", beta1, "at least 0 and below 1");
-  need(beta2 >= 0 && beta2 < 1, "beta2", beta2, "at least 0 and below 1");
-  need(epsilon > 0 && epsilon <= kMost, "epsilon", epsilon, "above 0 and at most 1e+30");
   if (warmup > double(steps))
     throw Error(fmt::format("optim.warmup is {}, more than the {} steps of the run", warmup, steps));
 }

@@ -53,6 +53,22 @@ struct TestConfig {
   }
 };
 
+struct Ranges {
+  double share = 0.5;
+  std::optional<int64_t> heads = 2;
+  std::vector<double> weights;
+  std::vector<std::string> tasks;
+  std::string device = "auto", init;
+  void fields(auto&& visit) {
+    visit("share", share, "", {.most = 1, .above = 0});
+    visit("heads", heads, "", {.least = 1, .below = 9});
+    visit("weights", weights, "", {.above = 0});
+    visit("tasks", tasks, "", {.names = {"parity", "copy"}});
+    visit("device", device, "", {.names = {"auto", "cpu"}, .pattern = "cuda:[0-9]", .or_else = "cuda:N"});
+    visit("init", init, "", {.names = {"fan_in"}, .empty = true});
+  }
+};
+
 TestConfig from(const std::string& yaml, const std::vector<std::string>& overrides = {}) {
   TestConfig config;
   read_yaml(list_fields(config), yaml, "x.yaml");
@@ -152,6 +168,27 @@ TEST(Config, WhatIsNoConfig) {
   expect_contains(complaint("name: " + std::string(100, '[') + std::string(100, ']')),
                   "nested more than 32 deep");
   expect_contains(complaint(std::string(2'000'000, '#')), "larger than");
+}
+
+// One bound is reached and the next number is not, of a setting and of each entry of a list.
+TEST(Config, WhatMayNotStandIsRefusedByName) {
+  const auto refusal = [](const std::string& override) {
+    Ranges ranges;
+    return error_of([&] { load_config(ranges, "", {override}); });
+  };
+  for (const char* fine : {"share=1", "share=5e-324", "heads=1", "heads=8", "heads=null", "weights=1,2",
+                           "tasks=copy", "tasks=", "device=cuda:3", "init=", "init=fan_in"})
+    EXPECT_EQ(refusal(fine), "") << fine;
+  EXPECT_EQ(refusal("share=0"), "share is 0: it must be above 0 and at most 1");
+  expect_contains(refusal("share=1.0000000000000002"), "share is 1.0000000000000002: it must be");
+  EXPECT_EQ(refusal("heads=9"), "heads is 9: it must be at least 1 and below 9");
+  EXPECT_EQ(refusal("weights=1,0"), "weights has 0: each must be above 0");
+  expect_contains(refusal("tasks=copy,parrity"), "unknown name in tasks 'parrity'; did you mean 'parity'?");
+  expect_contains(refusal("device=cuda:x"), "unknown device 'cuda:x'");
+  expect_contains(refusal("init=fan-in"), "unknown init 'fan-in'; did you mean 'fan_in'?");
+  Ranges ranges;
+  expect_contains(help_text(list_fields(ranges)), "(one of auto, cpu, or cuda:N)");
+  expect_contains(help_text(list_fields(ranges)), "(an integer or null, at least 1 and below 9)");
 }
 
 TEST(Config, PrintedConfigReadsBack) {

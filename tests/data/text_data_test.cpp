@@ -146,7 +146,7 @@ TEST(TextData, WeightsSayHowOftenADocumentComesFromEachSource) {
   config.weights = {6, 4};
   expect_contains(error_of([&] { open_dataset(config, 3, 10); }), "data.weights has 2 numbers");
   config.weights = {6, 4, 0};
-  expect_contains(error_of([&] { open_dataset(config, 3, 10); }), "a weight of 0");
+  expect_contains(error_of([&] { open_dataset(config, 3, 10); }), "data.weights has 0: each must be above 0");
 }
 
 // Where a token's document ends, the next begins: the byte behind the end is no target, and each document of

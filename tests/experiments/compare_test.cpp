@@ -180,8 +180,18 @@ TEST(OwnData, TheModelFollowsTheFile) {
   EXPECT_LT(middle.model.dim, large.model.dim);
   EXPECT_LE(middle.steps * 1024, 10 * 60'000);  // no more than ten passes
   EXPECT_EQ(large.dump_dir, "runs/large");
-  for (const CompareConfig* config : {&tiny_one, &middle, &large})
+  for (const CompareConfig* config : {&tiny_one, &middle, &large}) {
     EXPECT_EQ(config->data.seq_len * config->data.batch_size, 1024);
+    // Tokens read in the test, and in training with two readings for the way back.
+    const int64_t tested = config->data.test_examples * 11 * config->data.seq_len,
+                  trained = 3 * config->steps * 1024;
+    EXPECT_GE(config->data.test_examples, 128);
+    EXPECT_TRUE(3 * tested <= trained || config->data.test_examples == 128) << tested << " " << trained;
+  }
+  EXPECT_GT(middle.data.test_examples, 128);
+  // The last tenth of the file, after seven windows of text, holds fewer: all of them are scored.
+  const Dataset data = open_data(middle);
+  EXPECT_EQ(data.tests.back().set->size(), (6000 - 1) / 64 - 7);
   CompareConfig plan = middle;
   plan.dump_dir = (folder / "out").string();
   EXPECT_EQ(make_plan(plan).size(), 14u);  // six encodings and rope stretched by YaRN, two seeds

@@ -62,6 +62,33 @@ def test_rounds_stop_at_their_limit_and_go_on_where_they_were_stopped(tmp_path):
     assert {look["round"] for look in looks(tmp_path / "mine")} == {1, 2}
 
 
+def test_what_scores_the_weights_of_another_has_its_seeds(tmp_path):
+    """Rope gets the seeds that yarn needs, and yarn is scored with each of them; nothing is trained twice."""
+    text_file(tmp_path)
+    words = [each if each != "rope,darope" else "rope,yarn:factor=8,nope" for each in SETTLE]
+    said = run("compare", *words, "rounds=[2,3]", cwd=tmp_path)
+    assert said.returncode == 0 and "Round 2 of 2, up to 3 seeds" in said.stderr, said.stderr
+    settling = json.loads((tmp_path / "mine" / "comparison.json").read_text())["datasets"]["own"]["settling"]
+    assert settling["weights_of"] == {"yarn:factor=8": "rope"}
+    runs = {each.name for each in (tmp_path / "mine" / "runs").iterdir()}
+    for seed in range(3):
+        assert (f"own-rope-s{seed}" in runs) == (f"own-yarn_factor_8-s{seed}" in runs)
+    results = json.loads((tmp_path / "mine" / "results.json").read_text())
+    assert {"rope", "yarn:factor=8"} <= set(results["encodings"])
+    named = {
+        name
+        for look in settling["looks"]
+        for each in look["decided"]
+        for name in (each["first"], each["second"])
+    }
+    named |= {name for look in settling["looks"] for name in [*look["open"], look["leader"]]}
+    assert "yarn:factor=8" in named
+    # The limit counts trainings: two encodings with three seeds.
+    words = [each if each != "mine" else "other" for each in words]
+    few = run("compare", *words, "rounds=[2,3]", "--until", "6", cwd=tmp_path)
+    assert few.returncode == 0 and "no more rounds" not in few.stderr, few.stderr
+
+
 @pytest.mark.parametrize(
     "arguments, sentence",
     [
@@ -73,8 +100,8 @@ def test_rounds_stop_at_their_limit_and_go_on_where_they_were_stopped(tmp_path):
         (["--settle", "rounds=[3,2]"], "rounds is [3, 2]: numbers of seeds in all that rise from 2"),
         (["--until", "2h"], "--until is the limit of --settle"),
         (["--margin", "0.1"], "--margin goes with --power"),
-        (["margins.loss=-1"], "margins.loss is -1: a margin is more than 0"),
-        (["margins.accuracy=1"], "less than 1, the whole scale"),
+        (["margins.loss=-1"], "margins.loss is -1: it must be above 0"),
+        (["margins.accuracy=1"], "margins.accuracy is 1: it must be above 0 and below 1"),
         (["--power"], "there are no runs in mine yet"),
     ],
 )

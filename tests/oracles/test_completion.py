@@ -83,6 +83,8 @@ TYPED = {
     "train my\\ f\t": "<train><my file.txt>",
     "train 'my f\t": "<train><my file.txt>",
     "train data.path=my\t": "<train><data.path=my file.txt>",
+    "train data.documents=ap\t": "<train><data.documents=apart>",
+    "train data.task=reverse_s\t": "<train><data.task=reverse_string>",
 }
 
 
@@ -113,3 +115,4 @@ def test_fish_offers_verbs_options_settings_and_files(place):
     assert fish(place, "train optim.lr_m") == ["optim.lr_min_ratio="]
     assert fish(place, "train my") == ["my file.txt"]
     assert fish(place, "train data.path=my") == ["data.path=my file.txt"]
+    assert fish(place, "train dtype=b") == ["dtype=bf16"]

@@ -1,6 +1,7 @@
 """The front of the program: what needs no torch works without it, and what is typed wrong is named right."""
 
 import json
+import math
 import re
 import shutil
 import subprocess
@@ -12,6 +13,7 @@ import yaml
 from commands import QUICK, run
 from programs import DAROPE, ROOT
 
+TRAIN = ROOT / "configs/quick/train.yaml"
 COMPUTE = {"compare", "train", "eval", "generate", "inspect", "bench", "doctor"}
 
 
@@ -38,6 +40,7 @@ def test_what_computes_nothing_needs_no_torch(alone, tmp_path):
     for verb in verbs():
         helped = alone(verb, "--help")
         assert helped.returncode == 0 and f"darope {verb} [OPTIONS]" in helped.stdout
+        assert max(map(len, helped.stdout.splitlines())) <= 80, helped.stdout
     (tmp_path / "texts").mkdir()
     for i in range(30):
         (tmp_path / "texts" / f"{i}.txt").write_text(f"document {i}\n" * 30)
@@ -82,7 +85,7 @@ def test_settings_by_prefix_and_as_a_schema(tmp_path):
     lines = run("settings", "optim.", cwd=tmp_path).stdout.splitlines()
     assert len(lines) == 8 and all(line.startswith("  optim.") for line in lines)
     assert "steps=1000" in run("settings", "steps", cwd=tmp_path).stdout.replace(" ", "")
-    assert "at least 2" in run("settings", "data.seq_len", cwd=tmp_path).stdout
+    assert "from 2 to" in run("settings", "data.seq_len", cwd=tmp_path).stdout
     wrong = run("settings", "opitm", cwd=tmp_path)
     assert wrong.returncode == 2 and "did you mean 'optim" in wrong.stderr
     schema = json.loads(run("settings", "--schema", cwd=tmp_path).stdout)
@@ -92,6 +95,77 @@ def test_settings_by_prefix_and_as_a_schema(tmp_path):
     for wrong in ({"stepz": 3}, {"steps": 0}, {"steps": "many"}, {"optim": {"lrr": 1}}):
         with pytest.raises(jsonschema.ValidationError):
             jsonschema.validate(wrong, schema)
+
+
+def settings_of(schema, path=""):
+    """Every setting with its schema, or that of an entry where it is a list."""
+    for name, each in schema["properties"].items():
+        if "properties" in each:
+            yield from settings_of(each, f"{path}{name}.")
+        else:
+            yield path + name, each.get("items", each)
+
+
+def next_to(number, end, integer):
+    if integer:
+        return number + (1 if end > 0 else -1)
+    return math.nextafter(number, math.inf * end)
+
+
+def ends_of(one):
+    """The last numbers that are allowed, and the first that are not."""
+    integer = "integer" in json.dumps([one.get("type"), one.get("anyOf")])
+    for key, end in (("minimum", -1), ("maximum", 1), ("exclusiveMinimum", 1), ("exclusiveMaximum", -1)):
+        if key in one:
+            bound = int(one[key]) if integer else float(one[key])
+            beside = next_to(bound, end, integer)
+            yield (beside, bound) if key.startswith("exclusive") else (bound, beside)
+
+
+@pytest.fixture(scope="module")
+def every_setting(tmp_path_factory):
+    schema = json.loads(run("settings", "--schema", cwd=tmp_path_factory.mktemp("schema")).stdout)
+    return list(settings_of(schema))
+
+
+def test_the_ends_of_every_range_are_allowed(every_setting, tmp_path):
+    """All lower ends at once, then all upper ones; where there is one end, it alone."""
+    ends = {name: [inside for inside, _ in ends_of(one)] for name, one in every_setting}
+    ends["rounds"] = ["2,1000", "2,1000"]  # which must rise
+    for which in (0, -1):
+        typed = [f"{name}={values[which]}" for name, values in ends.items() if values]
+        assert len(typed) > 20
+        taken = run("compare", QUICK, *typed, "--print-config", cwd=tmp_path)
+        assert taken.returncode == 0, taken.stderr
+
+
+def test_what_lies_beyond_a_range_is_refused_by_name(every_setting, tmp_path):
+    wrong = {f"{name}={beyond}": name for name, one in every_setting for _, beyond in ends_of(one)}
+    assert len(wrong) > 40
+    for typed, name in wrong.items():
+        refused = run("compare", QUICK, typed, "--print-config", cwd=tmp_path)
+        assert refused.returncode == 2 and refused.stderr.count("\n") == 1, (typed, refused.stderr)
+        assert refused.stderr.startswith(f"darope: {name} ") and " must be " in refused.stderr, typed
+
+
+def test_an_unknown_name_is_refused_with_the_nearest(every_setting, tmp_path):
+    chosen = 0
+    for name, one in every_setting:
+        names = [each for part in [one, *one.get("anyOf", [])] for each in part.get("enum", []) if each]
+        if not names:
+            continue
+        chosen += 1
+        meant = max(names, key=len)
+        compares = "." not in name and name not in ("device", "dtype")
+        words = ["compare", QUICK, "--dry-run"] if compares else ["train", TRAIN, "--print-config"]
+        refused = run(*words, f"{name}={meant}x", cwd=tmp_path)
+        assert refused.returncode == 2 and refused.stderr.count("\n") == 1, (name, refused.stderr)
+        assert f"did you mean '{meant}'?" in refused.stderr, name
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(meant + "x", one)
+        for each in names:
+            jsonschema.validate(each, one)
+    assert chosen >= 8  # tasks, encodings, device, dtype, encoding, feed_forward, task, lengths, documents
 
 
 def test_a_verb_lists_its_settings_without_torch(alone):
@@ -115,7 +189,7 @@ def test_the_page_of_settings_is_what_the_program_prints(tmp_path):
 
 def test_a_printed_config_explains_itself_and_reads_back(tmp_path):
     printed = run("compare", QUICK, "--print-config", cwd=tmp_path).stdout
-    assert "# optimizer steps (an integer, 1 to 16777216)\nsteps: 900\n" in printed
+    assert "# optimizer steps (an integer, from 1 to 16777216)\nsteps: 900\n" in printed
     (tmp_path / "again.yaml").write_text(printed)
     assert run("compare", "again.yaml", "--print-config", cwd=tmp_path).stdout == printed
 
@@ -135,6 +209,7 @@ def test_a_shell_completes_verbs_options_and_settings(tmp_path):
     assert bash_completes("darope comp", tmp_path) == ["compare", "completion"]
     assert bash_completes("darope compare --da", tmp_path) == ["--data"]
     assert bash_completes("darope train x.yaml optim.l", tmp_path) == ["optim.lr=", "optim.lr_min_ratio="]
+    assert bash_completes("darope train x.yaml dtype = b", tmp_path) == ["bf16"]
     assert bash_completes("darope data pre", tmp_path) == ["prepare"]
     assert bash_completes("darope data prepare --held", tmp_path) == ["--held-out"]
     zsh, fish = (run("completion", shell, cwd=tmp_path).stdout for shell in ("zsh", "fish"))

@@ -17,14 +17,14 @@ from trainings import TRAIN, darope, rewrite, train
     [
         (
             "data.test_examples=1000000000000",
-            "data.test_examples is 1000000000000: it may be at most 1048576",
+            "data.test_examples is 1000000000000: it must be from 1 to 1048576",
         ),
         ("data.test_examples=1e12", "'data.test_examples' should be an integer, not '1e12'"),
-        ("threads=3000", "threads is 3000: it may be at most 1024"),
+        ("threads=3000", "threads is 3000: it must be from 0 to 1024"),
         ("optim.lr=1e300", "optim.lr is 1e+300: it must be above 0 and at most 1e+30"),
-        ("optim.clip=1e300", "optim.clip is 1e+300: it must be at least 0 and at most 1e+30"),
+        ("optim.clip=1e300", "optim.clip is 1e+300: it must be from 0 to 1e+30"),
         ("optim.epsilon=1e300", "optim.epsilon is 1e+300: it must be above 0 and at most 1e+30"),
-        ("optim.weight_decay=1e300", "optim.weight_decay is 1e+300: it must be at least 0"),
+        ("optim.weight_decay=1e300", "optim.weight_decay is 1e+300: it must be from 0 to 1e+30"),
         ("seed=1e300", "'seed' should be an integer, not '1e300'"),
     ],
 )

@@ -215,8 +215,6 @@ def test_own_files_log_enough_to_see_where_the_loss_goes(tmp_path):
     assert config["steps"] // config["logging"]["freq"] >= 20
     encodings = config["encodings"]
     assert encodings.index("yarn:factor=8") == encodings.index("rope") + 1
-    asked = ["compare", "--data", "own.txt", "--settle", "--print-config"]
-    assert "yarn" not in done(*asked, cwd=tmp_path)
 
 
 def test_a_share_has_what_it_scores(tmp_path):
@@ -244,10 +242,62 @@ def test_counting_stands_beside_losses(tmp_path):
             assert [float(row[name]) for row in rows if row["x"] == place] == [pytest.approx(value)]
 
 
+TRAIN = ["train", ROOT / "configs/quick/train.yaml", "data.task=", "data.path=own.txt", "dump_dir=run"]
+
+
 def test_validation_of_what_has_none_is_refused(tmp_path):
     text_file(tmp_path)
-    words = ["train", ROOT / "configs/quick/train.yaml", "data.task=", "data.path=own.txt", "dump_dir=run"]
-    assert "nothing to validate on" in refused(*words, "validation.every=10", cwd=tmp_path)
+    assert "nothing to validate on" in refused(*TRAIN, "validation.every=10", cwd=tmp_path)
+    comparison = ["compare", "--data", "own.txt", *MODEL, "validation.every=2"]
+    assert "nothing to validate on" in refused(*comparison, cwd=tmp_path)  # before the first run
+    text_file(tmp_path, "other.txt")
+    words = "validation.every is 0: say how many steps lie between validations"
+    assert words in refused(*TRAIN, "data.validation_path=other.txt", cwd=tmp_path)
+
+
+def test_a_file_of_its_own_for_the_validation(tmp_path):
+    """Eight windows, which a test on the same file has at 1x alone: then both are the same mean."""
+    text_file(tmp_path)
+    (tmp_path / "short.txt").write_text("".join(f"{i} makes {i * i}, " for i in range(40))[: 8 * 16 + 9])
+    words = ["compare", "--data", "own.txt", "--encodings", "nope", "--seeds", "1", *MODEL[1:], "steps=40"]
+    done(*words, "--validation", "short.txt", cwd=tmp_path)
+    run_folder = tmp_path / "runs" / "own" / "runs" / "own-nope-s0"
+    validations = [json.loads(line) for line in (run_folder / "metrics.eval.jsonl").read_text().splitlines()]
+    assert [each["global_step"] for each in validations] == list(range(4, 41, 4))
+    losses = [each["loss/validation"] for each in validations]
+    other = ["data.test_path=short.txt", "data.validation_path=", "validation.every=0", "--json"]
+    for extra, loss in ([], losses[-1]), (["--best"], min(losses)):
+        (told,) = map(json.loads, done("eval", run_folder, *extra, *other, cwd=tmp_path).splitlines())
+        assert told["examples"] == 8 and told["mean"] == pytest.approx(loss, rel=1e-6)
+    assert scores(run_folder).keys() == {1, 2, 8} and (run_folder / "results-best.jsonl").exists()
+    words[words.index("nope")] = "nope,rope"
+    text = (tmp_path / "short.txt").read_text()
+    (tmp_path / "short.txt").write_text("X" + text[1:])  # every byte of it counts
+    again = [*words, "--validation", "short.txt"]
+    assert "the data are not what they were" in refused(*again, cwd=tmp_path)
+    assert "belongs to another comparison" in refused(*words, cwd=tmp_path)
+
+
+def test_files_that_are_not_apart_are_refused(tmp_path):
+    text_file(tmp_path), text_file(tmp_path, "other.txt")
+    (tmp_path / "notes").mkdir(), text_file(tmp_path / "notes", "a.txt")
+    (tmp_path / "link.txt").symlink_to("own.txt"), (tmp_path / "tiny.txt").write_text("x" * 60)
+    numpy.save(tmp_path / "ids.npy", numpy.arange(5000, dtype="uint16") % 50)
+    words = ["compare", "--data", "own.txt", "--encodings", "nope", *MODEL]
+    for given, sentence in {
+        "--test own.txt": "data.test_path 'own.txt' is, or lies in, data.path 'own.txt'",
+        "--validation link.txt": "data.validation_path 'link.txt' is, or lies in, data.path 'own.txt'",
+        "--test other.txt --validation other.txt": "is, or lies in, data.",
+        "--validation tiny.txt": "tiny.txt has 60 tokens: too few for a validation of 8 windows of 16",
+        "--validation ids.npy": "one holds ids, the other text",
+        "--validation nowhere.txt": "nowhere.txt",
+    }.items():
+        assert sentence in refused(*words, *given.split(), cwd=tmp_path)
+    words[2] = "notes"
+    said = refused(*words, "--validation", "notes/a.txt", cwd=tmp_path)
+    assert "data.validation_path 'notes/a.txt' is, or lies in, data.path 'notes'" in said
+    said = refused("compare", *TASK, "--validation", "other.txt", "--out", "mine", cwd=tmp_path)
+    assert "data.validation_path 'other.txt' goes with data.path alone" in said
 
 
 def test_yarn_beside_the_rope_it_stretches(tmp_path):
@@ -273,10 +323,6 @@ def test_yarn_beside_the_rope_it_stretches(tmp_path):
     assert "different bases" in refused(
         *words, "--encodings", "rope:base=99,yarn", "--out", "x", cwd=tmp_path
     )
-    assert "without --settle" in refused(
-        *[word for word in words if word not in ("--seeds", "2")],
-        "--encodings", "rope,yarn", "--settle", "--out", "x", cwd=tmp_path,
-    )  # fmt: skip
 
 
 def test_output_inside_the_data_is_refused(tmp_path):

@@ -41,6 +41,21 @@ TEST(Settling, ARoundAsksForSeedsOnlyWhereTheyDecide) {
   EXPECT_EQ(settling.seeds_asked(kEncodings), asked);
 }
 
+// What is scored without a training has the seeds of the weights that it scores, whichever of them asks.
+TEST(Settling, ScoredWeightsHaveTheSeedsOfTheirTraining) {
+  const std::vector<std::string> encodings{"darope", "nope", "rope", "yarn"};
+  const auto asked = [&](std::vector<std::string> open) {
+    const Settling settling{.rounds = {3, 5, 8},
+                            .looks = {{.round = 1, .x = 1, .leader = "darope", .open = std::move(open)}},
+                            .weights_of = {{"yarn", "rope"}, {"yarn:factor=8", "rope"}}};
+    return settling.seeds_asked(encodings);
+  };
+  using Seeds = std::map<std::string, int64_t>;
+  EXPECT_EQ(asked({"yarn"}), (Seeds{{"darope", 5}, {"nope", 3}, {"rope", 5}, {"yarn", 5}}));
+  EXPECT_EQ(asked({"rope"}), (Seeds{{"darope", 5}, {"nope", 3}, {"rope", 5}, {"yarn", 5}}));
+  EXPECT_EQ(asked({"nope"}), (Seeds{{"darope", 5}, {"nope", 5}, {"rope", 3}, {"yarn", 3}}));
+}
+
 TEST(Settling, RunsBeyondThePlanDoNotCount) {
   const Comparison few, many;
   plant(few, "copy", steady, Json::object(), 3);
@@ -173,8 +188,9 @@ TEST(Settling, RecordsReadBackAndDamageIsNamed) {
   };
   expect_contains(broken("\"schema\": 1", "\"schema\": 9"), "schema 9 is not 1");
   expect_contains(broken("\"round\": 1", "\"round\": 3"), "round 3 is not one of 2");
-  expect_contains(broken("\"loss\": 0.001", "\"loss\": -1"), "margins.loss is -1: a margin is more than 0");
-  expect_contains(broken("\"accuracy\": 0.02", "\"accuracy\": 1.5"), "less than 1, the whole scale");
+  expect_contains(broken("\"loss\": 0.001", "\"loss\": -1"), "margins.loss is -1: it must be above 0");
+  expect_contains(broken("\"accuracy\": 0.02", "\"accuracy\": 1.5"),
+                  "margins.accuracy is 1.5: it must be above 0 and below 1");
   expect_contains(broken("\"open\": [", "\"open\": 7, \"x2\": ["), "'open' is 7");
   std::string changed = text;
   changed.replace(changed.find("0.001"), 5, "0.002");

@@ -28,7 +28,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct CompareSettings {
-  std::string config, data, test, encodings, out, shard, bundle, until;
+  std::string config, data, test, validation, encodings, out, shard, bundle, until;
   std::vector<std::string> from;
   int64_t seeds = 0, jobs = 0;
   bool print_config = false, dry_run = false, settle = false, power = false;
@@ -80,7 +80,6 @@ CompareConfig load(const CompareSettings& s, const CLI::App& verb) {
   if (file.empty() && s.data.empty())
     throw Error("give a CONFIG, such as configs/quick/quickstart.yaml, or --data with a file of your own");
   CompareConfig config = s.data.empty() || !file.empty() ? CompareConfig{} : config_for(s.data);
-  if (s.settle) std::erase(config.encodings, kStretched);
   try {
     load_config(config, file, overrides);
   } catch (const Error& e) {
@@ -94,10 +93,15 @@ CompareConfig load(const CompareSettings& s, const CLI::App& verb) {
     config.data.root_dir.clear();
     config.data.path.clear();
     config.data.test_path.clear();
+    config.data.validation_path.clear();
     const fs::path data = fs::path(s.data).lexically_normal();
     (is_prepared(data) ? config.data.root_dir : config.data.path) = data.string();
   }
   if (!s.test.empty()) config.data.test_path = fs::path(s.test).lexically_normal().string();
+  if (!s.validation.empty()) {
+    config.data.validation_path = fs::path(s.validation).lexically_normal().string();
+    if (config.validation.every == 0) config.validation.every = std::max<int64_t>(1, config.steps / 10);
+  }
   if (verb.count("--encodings") > 0) config.encodings = split_encodings(s.encodings);
   if (verb.count("--out") > 0) config.dump_dir = s.out;
   if (verb.count("--seeds") > 0) config.seeds = s.seeds;
@@ -217,9 +221,6 @@ void compare_verb(const CompareSettings& s, const CLI::App& verb) {
   const Shard shard = s.shard.empty() ? Shard{} : parse_shard(s.shard);
   const fs::path out = config.dump_dir;
   const std::vector<RunConfig> plan = make_plan(config);
-  if (s.settle && std::ranges::any_of(plan, [](const RunConfig& run) { return !run.weights_of.empty(); }))
-    throw Error(fmt::format("{} scores the weights of another run: leave it out, or compare without --settle",
-                            plan.back().model.encoding));
   const ComparisonRecord fixed = fixed_by(config, plan, s.settle);
   const std::vector<RunConfig> share = s.settle ? asked_for(plan, config, fixed) : share_of(plan, shard);
   find_dtype(config.dtype, find_device(config.device));  // before it stands in the log of every run
@@ -280,13 +281,16 @@ void add_compare(CLI::App& app) {
       "a small model is chosen to fit it");
   verb->add_option("--test", s->test,
                    "with --data: a file or folder to test on, in place of the last tenth of --data");
+  verb->add_option("--validation", s->validation,
+                   "with --data: a file or folder to validate on ten times during training, or every "
+                   "validation.every steps; the best weights are scored beside the last");
   verb->add_option("--encodings", s->encodings,
                    "which to compare, with options: nope,rope:base=10000,darope");
   verb->add_option("--seeds", s->seeds, "runs of each encoding");
   verb->add_flag("--settle", s->settle,
                  "add seeds in rounds, only where they decide; the setting `rounds` says how many in all");
   verb->add_option("--until", s->until,
-                   "with --settle: the time for all rounds (2h, 45m), or a number of runs");
+                   "with --settle: the time for all rounds (2h, 45m), or a number of trainings");
   verb->add_flag(
       "--power", s->power,
       "say what the runs of CONFIG's folder, or of a folder or bundle in its place, could see, and "

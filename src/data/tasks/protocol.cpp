@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "base/names.h"
 
 namespace darope {
 
@@ -23,18 +22,7 @@ Range lengths(const Task& task, int64_t context, Bucket bucket) {
   return range;
 }
 
-void check(const LengthSchedule& schedule) {
-  if (schedule.kind != "uniform" && schedule.kind != "grow")
-    throw Error(unknown_name("length schedule", schedule.kind, {"uniform", "grow"}));
-  if (!(schedule.share > 0 && schedule.share <= 1))
-    throw Error("the length schedule's share is " + std::to_string(schedule.share) +
-                ": it must be above 0 and at most 1");
-  if (!(schedule.power > 0 && std::isfinite(schedule.power)))
-    throw Error("the length schedule's power is " + std::to_string(schedule.power) + ": it must be above 0");
-}
-
 int64_t longest_n(const LengthSchedule& schedule, Range range, int64_t step, int64_t steps) {
-  check(schedule);
   if (schedule.kind == "uniform") return range.last;
   const int64_t start = std::clamp<int64_t>(4, range.first, range.last);
   const double progress = std::min(1.0, double(step) / (schedule.share * double(steps)));

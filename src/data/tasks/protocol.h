@@ -22,8 +22,15 @@ Range lengths(const Task& task, int64_t context, Bucket bucket);  // of n; train
 struct LengthSchedule {
   std::string kind = "uniform";
   double share = 0.75, power = 1;
+  void fields(auto&& visit) {
+    visit("kind", kind,
+          "uniform: all lengths from the start; grow: the longest rises from 4 to the full length",
+          {.names = {"uniform", "grow"}});
+    visit("share", share, "grow: the full length is reached after this share of the steps",
+          {.most = 1, .above = 0});
+    visit("power", power, "grow: the longest rises as progress to this power", {.above = 0});
+  }
 };
-void check(const LengthSchedule& schedule);  // an unknown kind or a number out of range is an Error
 int64_t longest_n(const LengthSchedule& schedule, Range range, int64_t step, int64_t steps);
 
 // Samples are pure functions of their names, so every encoding meets the same ones in the same order.

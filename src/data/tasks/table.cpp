@@ -45,13 +45,16 @@ const std::vector<Task>& all_tasks() {
   return table;
 }
 
+std::vector<std::string> task_names() {
+  std::vector<std::string> names;
+  for (const Task& task : all_tasks()) names.emplace_back(task.name);
+  return names;
+}
+
 const Task& find_task(std::string_view name) {
-  std::vector<std::string> known;
-  for (const Task& task : all_tasks()) {
+  for (const Task& task : all_tasks())
     if (task.name == name) return task;
-    known.emplace_back(task.name);
-  }
-  throw Error(unknown_name("task", name, known));
+  throw Error(unknown_name("task", name, task_names()));
 }
 
 Example sample(const Task& task, Random& random, int64_t n) {

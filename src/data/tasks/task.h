@@ -38,8 +38,9 @@ struct Task {
 };
 
 template <class Rows>
-std::vector<Task> tasks_of();                  // families.h
-const std::vector<Task>& all_tasks();          // in the paper's order
+std::vector<Task> tasks_of();          // families.h
+const std::vector<Task>& all_tasks();  // in the paper's order
+std::vector<std::string> task_names();
 const Task& find_task(std::string_view name);  // an unknown name is an Error that suggests the nearest
 
 inline constexpr char kSeparator = '>', kTerminator = '\n';  // neither occurs in any body
