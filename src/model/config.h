@@ -12,6 +12,7 @@ namespace darope {
 //   nanogpt  RMSNorm, GELU of 4 dim; tensors of two or more dimensions decay
 // Either takes another feed-forward part where `feed_forward` names one.
 struct DecoderConfig {
+  static constexpr int64_t kMostWidth = 1 << 20;  // keeps every product of sizes inside 64 bits
   std::string style = "lingua";
   int64_t dim = 256, n_layers = 4, n_heads = 4;
   std::optional<int64_t> n_kv_heads;
@@ -27,27 +28,32 @@ struct DecoderConfig {
   int64_t seed = 42;
 
   void fields(auto&& visit) {
-    visit("style", style, "block: lingua (SwiGLU) or nanogpt (GELU, 4x)");
-    visit("dim", dim, "width of the residual stream");
-    visit("n_layers", n_layers, "blocks");
-    visit("n_heads", n_heads, "query heads; they share dim");
-    visit("n_kv_heads", n_kv_heads, "key and value heads; null: as many as query heads");
-    visit("vocab_size", vocab_size, "token ids; 0: as many as the data has");
-    visit("max_seqlen", max_seqlen, "L, the training length an encoding may depend on; 0: data.seq_len");
+    visit("style", style, "block: lingua (SwiGLU) or nanogpt (GELU, 4x)", {.names = {"lingua", "nanogpt"}});
+    visit("dim", dim, "width of the residual stream", {.least = 1, .most = kMostWidth});
+    visit("n_layers", n_layers, "blocks", {.least = 1, .most = 1 << 14});
+    visit("n_heads", n_heads, "query heads; they share dim", {.least = 1, .most = kMostWidth});
+    visit("n_kv_heads", n_kv_heads, "key and value heads; null: as many as query heads",
+          {.least = 1, .most = kMostWidth});
+    visit("vocab_size", vocab_size, "token ids; 0: as many as the data has",
+          {.least = 0, .most = int64_t{1} << 32});
+    visit("max_seqlen", max_seqlen, "L, the training length an encoding may depend on; 0: data.seq_len",
+          {.least = 0, .most = int64_t{1} << 40});
     visit("encoding", encoding,
           "positional encoding with its options, rope:base=10000; one for each layer where they stand apart "
           "by ';'");
     visit("base", base, "base of the frequencies of encodings that name none; null: their own default");
     visit("init", init,
           "fan_in: deviation 1/sqrt of the inputs, cut at three; gpt2: 0.02, residual ones less; empty: the "
-          "style's own");
+          "style's own",
+          {.names = {"fan_in", "gpt2"}, .empty = true});
     visit("feed_forward", feed_forward,
           "part of a layer behind attention, by name: swiglu, gelu; empty: the style's own");
     visit("tied", tied, "one matrix for embedding and output");
-    visit("dropout", dropout, "share of activations dropped in training");
-    visit("hidden_multiple", hidden_multiple, "SwiGLU's width is rounded up to this");
-    visit("norm_eps", norm_eps, "added to the mean square under RMSNorm's root");
-    visit("seed", seed, "of the initial weights");
+    visit("dropout", dropout, "share of activations dropped in training", {.least = 0, .below = 1});
+    visit("hidden_multiple", hidden_multiple, "SwiGLU's width is rounded up to this",
+          {.least = 1, .most = kMostWidth});
+    visit("norm_eps", norm_eps, "added to the mean square under RMSNorm's root", {.above = 0});
+    visit("seed", seed, "of the initial weights", {.least = 0});
   }
 
   int64_t kv_heads() const { return n_kv_heads.value_or(n_heads); }

@@ -6,8 +6,8 @@
 #include <limits>
 #include <numeric>
 
+#include "base/config.h"
 #include "base/error.h"
-#include "base/names.h"
 
 namespace darope {
 namespace {
@@ -108,28 +108,13 @@ std::vector<std::string> DecoderConfig::layer_encodings() const {
 }
 
 void DecoderConfig::check() const {
-  // The upper ends keep every product of sizes inside 64 bits.
-  const auto between = [](const char* key, int64_t value, int64_t most) {
-    if (value < 1) throw Error(fmt::format("model.{} is {}: it must be at least 1", key, value));
-    if (value > most) throw Error(fmt::format("model.{} is {}: it may be at most {}", key, value, most));
-  };
-  if (style != "lingua" && style != "nanogpt")
-    throw Error(unknown_name("model.style", style, {"lingua", "nanogpt"}));
-  if (!init.empty() && init != "fan_in" && init != "gpt2")
-    throw Error(unknown_name("model.init", init, {"fan_in", "gpt2"}));
+  DecoderConfig values = *this;
+  check_values(list_fields(values, "model."));
   darope::feed_forward(feed_forward_name());
-  between("dim", dim, 1 << 20);
-  between("n_layers", n_layers, 1 << 14);
-  between("n_heads", n_heads, 1 << 20);
-  between("n_kv_heads", kv_heads(), 1 << 20);
-  between("vocab_size", vocab_size, int64_t{1} << 32);
-  between("max_seqlen", max_seqlen, int64_t{1} << 40);
-  between("hidden_multiple", hidden_multiple, 1 << 20);
+  for (const auto& [key, value] : {std::pair{"vocab_size", vocab_size}, {"max_seqlen", max_seqlen}})
+    if (value == 0) throw Error(fmt::format("model.{} is 0: it must be known here", key));
   if (dim % n_heads != 0)
     throw Error(fmt::format("model.n_heads is {}, which does not divide model.dim {}", n_heads, dim));
-  if (!(dropout >= 0 && dropout < 1))
-    throw Error(fmt::format("model.dropout is {}: it must be at least 0 and below 1", dropout));
-  if (!(norm_eps > 0)) throw Error(fmt::format("model.norm_eps is {}: it must be above 0", norm_eps));
 }
 
 Plan::Plan(const DecoderConfig& c) {
