@@ -149,6 +149,8 @@ at::Device find_device(const std::string& name) {
   return at::kCUDA;
 }
 
+std::string build_commit() { return DAROPE_COMMIT; }
+
 at::ScalarType find_dtype(const std::string& name, at::Device device) {
   if (name == "fp32" || (name == "auto" && device.is_cpu())) return at::kFloat;
   if (name == "bf16" || name == "auto") return at::kBFloat16;
