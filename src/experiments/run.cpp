@@ -18,6 +18,7 @@
 #include "base/signals.h"
 #include "data/open.h"
 #include "eval/evaluate.h"
+#include "experiments/fit.h"
 #include "experiments/past.h"
 #include "experiments/threads.h"
 #include "model/quadratic.h"
@@ -200,6 +201,19 @@ RunConfig resolve(RunConfig config, const Dataset& data) {
   return config;
 }
 
+static TrainReport train_within_memory(Decoder& model, const TrainStream& data, const RunConfig& config,
+                                       const RunFolder& folder, const TrainHooks& hooks) {
+  try {
+    return train(model, data, config, folder, hooks);
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& e) {
+    if (!is_out_of_memory(e)) throw;
+    throw Error(fmt::format("there is not enough memory for this training: {}", how_to_take_less(config)),
+                kFailed);
+  }
+}
+
 int run(RunConfig given, const Resume& resume) {
   const Dataset data = open_data(given);
   const RunConfig config = resolve(given, data);
@@ -230,6 +244,7 @@ int run(RunConfig given, const Resume& resume) {
     score_weights({given, config, data, order, dtype}, Decoder(config.model, device, type));
     return kDone;
   }
+  say_memory(config, device, type);
   Decoder model(config.model, device, type);
   const std::string shared_init = model.weights().shared_hash();
   throw_if_stopped();
@@ -242,7 +257,7 @@ int run(RunConfig given, const Resume& resume) {
                  hugging_face_config(config.model, ids));
   };
   if (data.validation) hooks.validate = [&] { return mean_nll(model, *data.validation); };
-  const TrainReport report = train(model, *data.train, config, folder, hooks);
+  const TrainReport report = train_within_memory(model, *data.train, config, folder, hooks);
   RunFacts facts = facts_of(config, data, model, report);
   facts.shared_init = shared_init;
   facts.data_order = order;
