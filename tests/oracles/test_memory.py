@@ -24,8 +24,11 @@ def test_it_is_said_before_the_start(tmp_path):
 def test_what_cannot_fit_is_not_begun(tmp_path):
     asked = run("train", *SETTINGS, "data.batch_size=20000", *LARGE, cwd=tmp_path)
     assert asked.returncode == 1 and asked.stdout == ""
-    *_, sentence = asked.stderr.splitlines()
-    assert sentence.startswith("darope: training takes about ") and CHANGES in sentence
+    (sentence,) = asked.stderr.splitlines()
+    assert (
+        sentence.startswith("darope: there is not enough memory for this training: it takes about ")
+        and CHANGES in sentence
+    )
     assert not (tmp_path / "run" / "checkpoints").exists()
     again = run("train", *SETTINGS, "data.batch_size=20000", *LARGE, "recompute=full", cwd=tmp_path)
     assert again.returncode == 1 and "recompute=full" not in again.stderr
