@@ -29,11 +29,16 @@ class Error : public std::runtime_error {
   ExitCode code_;
 };
 
+inline bool is_out_of_memory(const std::exception& e) {
+  const std::string what = e.what();
+  return dynamic_cast<const std::bad_alloc*>(&e) || dynamic_cast<const std::length_error*>(&e) ||
+         what.find("DefaultCPUAllocator: ") != what.npos || what.find("CUDA out of memory") != what.npos;
+}
+
 // What an exception says. Torch puts the stack behind its sentence; people need the sentence.
 inline std::string message_of(const std::exception& e) {
   const std::string what = e.what();
-  if (dynamic_cast<const std::bad_alloc*>(&e) || dynamic_cast<const std::length_error*>(&e) ||
-      what.find("DefaultCPUAllocator: ") != what.npos || what.find("CUDA out of memory") != what.npos)
+  if (is_out_of_memory(e))
     return "there is not enough memory for this: make the model, the batch (data.batch_size, data.seq_len) "
            "or "
            "the number of examples (data.test_examples) smaller";

@@ -71,6 +71,11 @@ void Progress::show(int64_t done, const std::string& details) {
   drawn_ = true;
 }
 
+void Progress::clear() {
+  if (drawn_) draw_over("");
+  drawn_ = false;
+}
+
 void Progress::say(const std::string& line) {
   if (drawn_) draw_over("");
   fmt::print(stderr, "{}\n", line);

@@ -12,6 +12,7 @@ class Progress {
   ~Progress();
   void show(int64_t done, const std::string& details);  // on a terminal at most ten times a second
   void say(const std::string& line);                    // above it, to stay
+  void clear();                                         // before others write to its terminal
   bool terminal() const { return terminal_; }
 
  private:

@@ -17,7 +17,7 @@
 
 namespace darope {
 namespace fs = std::filesystem;
-namespace {
+namespace of_python {  // named, for a class with outer linkage has some of it as members
 
 fs::path beside_program() { return fs::read_symlink("/proc/self/exe").parent_path(); }
 fs::path installed() { return (beside_program() / "../lib/darope").lexically_normal(); }
@@ -42,6 +42,7 @@ class Pipe {
   }
   Pipe(const Pipe&) = delete;
   Pipe& operator=(const Pipe&) = delete;
+  int for_reading() const { return ends_[0]; }
   int for_writing() const { return ends_[1]; }
   void close_end(size_t end) {
     if (ends_[end] >= 0) ::close(ends_[end]);
@@ -58,6 +59,25 @@ class Pipe {
       if (got == 0) return;
       piece({some.data(), size_t(got)});
     }
+  }
+  // Byte by byte, as lines are few; without its end. Nothing where the other has gone.
+  std::optional<std::string> read_line() {
+    close_end(1);
+    std::string line;
+    for (char c = 0;;) {
+      const ssize_t got = ::read(ends_[0], &c, 1);
+      if (got < 0 && errno == EINTR) {
+        throw_if_stopped();
+        continue;
+      }
+      if (got <= 0) return std::nullopt;
+      if (c == '\n') return line;
+      line += c;
+    }
+  }
+  void write(const std::string& text) {  // where the other has gone, its silence says so
+    close_end(0);
+    if (::write(ends_[1], text.data(), text.size()) < 0) return;
   }
 
  private:
@@ -93,9 +113,10 @@ class Said {
   int file_;
 };
 
-pid_t start(std::vector<std::string> command, const Pipe& out, const Said& errors) {
+pid_t start(std::vector<std::string> command, const Pipe& out, const Said& errors, const Pipe* in = nullptr) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
+  if (in) posix_spawn_file_actions_adddup2(&actions, in->for_reading(), STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, out.for_writing(), STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, errors.for_writing(), STDERR_FILENO);
   std::vector<char*> pointers;
@@ -109,7 +130,8 @@ pid_t start(std::vector<std::string> command, const Pipe& out, const Said& error
   return id;
 }
 
-}  // namespace
+}  // namespace of_python
+using namespace of_python;
 
 std::string python_program() {
   const fs::path built = beside_program() / "../.venv/bin/python",
@@ -123,6 +145,40 @@ std::string python_program() {
   }();
   if (once != 0) throw Error("PYTHONPATH cannot be set: there is no memory left", kFailed);
   return linked;
+}
+
+struct PythonAsked::State {
+  std::string program;
+  Pipe in, out;
+  Said errors;
+  pid_t id = 0;
+};
+
+PythonAsked::PythonAsked(const fs::path& script, const std::vector<std::string>& words)
+    : state_(std::make_unique<State>()) {
+  if (!fs::exists(script)) throw Error(fmt::format("{} is missing", script.string()), kFailed);
+  state_->program = python_program();
+  std::vector<std::string> command{state_->program, script.string()};
+  command.insert(command.end(), words.begin(), words.end());
+  state_->id = start(command, state_->out, state_->errors, &state_->in);
+}
+
+PythonAsked::~PythonAsked() {
+  state_->in.close_end(1);  // which ends it
+  state_->in.close_end(0);
+  wait_for(state_->id);
+}
+
+std::string PythonAsked::answer() {
+  if (const std::optional<std::string> line = state_->out.read_line()) return *line;
+  throw_if_stopped();  // Ctrl-C ends both
+  const std::string said = state_->errors.last_line();
+  throw Error(said.empty() ? fmt::format("'{}' ended without a word", state_->program) : said, kFailed);
+}
+
+std::string PythonAsked::answer(const std::string& question) {
+  state_->in.write(question + '\n');
+  return answer();
 }
 
 void read_from_python(const fs::path& file, const std::vector<std::string>& words,

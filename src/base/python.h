@@ -1,6 +1,7 @@
 #pragma once
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,5 +16,18 @@ std::string python_program();
 // what it said last where it failed.
 void read_from_python(const std::filesystem::path& file, const std::vector<std::string>& words,
                       const std::function<void(std::string_view)>& piece);
+
+// A Python program that is asked line by line and answers each with a line. It ends with this.
+class PythonAsked {
+ public:
+  PythonAsked(const std::filesystem::path& script, const std::vector<std::string>& words);
+  ~PythonAsked();
+  std::string answer();  // its next line; an Error with what it said last where it has ended
+  std::string answer(const std::string& question);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 }  // namespace darope

@@ -1,16 +1,12 @@
-#include "bench/step.h"
-
 #include <ATen/ops/ones.h>
 #include <ATen/ops/randint.h>
-#include <fmt/format.h>
 
-#include <algorithm>
 #include <chrono>
 
-#include "base/error.h"
-#include "base/names.h"
+#include "base/random.h"
+#include "bench/bench.h"
 #include "bench/trace.h"
-#include "data/dataset.h"
+#include "data/open.h"
 #include "experiments/run.h"
 #include "experiments/scratch.h"
 #include "train/device.h"
@@ -19,7 +15,6 @@
 namespace darope {
 namespace {
 
-constexpr int64_t kUntimed = 6;  // the first steps choose kernels and, on a GPU, record the step
 constexpr int64_t kTraced = 2;
 
 // Tokens without meaning: a step takes the same time whatever it reads.
@@ -40,82 +35,96 @@ class RandomTokens final : public TrainStream {
   int64_t batch_, length_, vocabulary_;
 };
 
-DecoderConfig language_model(int64_t dim, int64_t layers, int64_t heads) {
-  DecoderConfig model;
-  model.dim = dim, model.n_layers = layers, model.n_heads = heads;
-  model.vocab_size = 100'352, model.tied = false;
-  return model;
-}
-DecoderConfig small_model(int64_t dim, int64_t layers, int64_t heads) {
-  DecoderConfig model;
-  model.style = "nanogpt", model.dim = dim, model.n_layers = layers, model.n_heads = heads;
-  model.vocab_size = 256;
-  return model;
-}
-
-}  // namespace
-
-const std::vector<StepShape>& step_shapes() {
-  static const std::vector<StepShape> shapes{
-      {"124m", language_model(768, 12, 12), 16, 4096}, {"350m", language_model(1024, 24, 16), 8, 4096},
-      {"1b", language_model(2048, 25, 16), 4, 4096},   {"jsb", small_model(192, 8, 6), 4, 2048},
-      {"task", small_model(256, 4, 4), 64, 256},       {"sleep", small_model(256, 6, 8), 16, 1024},
-  };
-  return shapes;
-}
-
-const StepShape& find_step_shape(const std::string& name) {
-  std::vector<std::string> known;
-  for (const StepShape& each : step_shapes()) {
-    if (each.name == name) return each;
-    known.push_back(each.name);
-  }
-  throw Error(unknown_name("size", name, known));
-}
-
-double StepShape::operations() const {
-  const double width = double(model.dim), layers = double(model.n_layers);
-  double feed_forward_rows = 0;  // weights of the feed-forward part, over the width
-  for (const Matrix& matrix : feed_forward(model.feed_forward_name()).matrices(model))
-    for (const auto& [part, rows] : matrix.names_and_rows)
-      feed_forward_rows += double(rows) * double(matrix.inputs) / width;
-  const double kv = double(model.kv_heads() * model.head_dim());
-  const double weights =
-      layers * width * (2 * width + 2 * kv + feed_forward_rows) + double(model.vocab_size) * width;
-  return double(tokens()) * (6 * weights + 6 * layers * double(length) * width);
-}
-
-double StepTime::best() const { return *std::min_element(rounds.begin(), rounds.end()); }
-
-StepTime time_step(const StepShape& shape, const StepTrial& trial) {
-  const at::Device device = find_device(trial.device);
-  DecoderConfig config = shape.model;
-  config.encoding = trial.encoding, config.max_seqlen = shape.length;
-  config.check();
-  release_memory(device);  // another encoding may have been timed before
-  Decoder model(config, device, find_dtype("auto", device));
-  TrainConfig training;
-  const int64_t timed = trial.rounds * trial.steps;
-  training.steps = kUntimed + timed + (trial.trace.empty() ? 0 : kTraced);
-  training.logging.freq = training.steps, training.optim.lr = 1e-4, training.optim.warmup = 0;
+// Times the steps of a training by its hook.
+Rounds time_training(const Shape& shape, const std::string& encoding, const TrainStream& data,
+                     TrainConfig training, const Timing& timing) {
+  const at::Device device = find_device(shape.run.device);
+  release_memory(device);  // something else may have been timed before
+  Decoder model(shape.model(encoding), device, find_dtype(shape.run.dtype, device));
+  const int64_t timed = timing.rounds * timing.steps;
+  training.steps = kUntimed + timed + (timing.trace.empty() ? 0 : kTraced);
+  training.optim.warmup = 0, training.validation.every = 0;
   using Clock = std::chrono::steady_clock;
-  StepTime out;
+  Rounds out;
   Clock::time_point from;
   std::optional<Trace> trace;
   const auto on_step = [&](int64_t done) {
     const int64_t past = done - kUntimed;
-    if (past < 0 || (past <= timed && past % trial.steps != 0)) return;
+    if (past < 0 || (past <= timed && past % timing.steps != 0)) return;
     synchronize(device);
-    if (past > 0 && past <= timed)
-      out.rounds.push_back(std::chrono::duration<double>(Clock::now() - from).count() / double(trial.steps));
-    if (past == timed && !trial.trace.empty()) trace.emplace();
+    if (past > 0 && past <= timed) {
+      out.seconds.push_back(std::chrono::duration<double>(Clock::now() - from).count() /
+                            double(timing.steps));
+      if (timing.between) timing.between();
+    }
+    if (past == timed && !timing.trace.empty()) trace.emplace();
     from = Clock::now();
   };
   const Scratch scratch;
-  train(model, RandomTokens(shape.batch, shape.length, config.vocab_size), training, scratch.path(),
-        {.on_step = on_step});
-  if (trace) trace->save(trial.trace);
+  train(model, data, training, scratch.path(), {.on_step = on_step});
+  if (trace) trace->save(timing.trace);
   out.peak_bytes = peak_memory(device);
+  return out;
+}
+
+Rounds time_step(const Shape& shape, const std::string& encoding, const Timing& timing) {
+  TrainConfig bare = shape.run;
+  bare.logging.freq = int64_t{1} << 40, bare.checkpoint.dump.every = 0;
+  const DataConfig& data = shape.run.data;
+  return time_training(shape, encoding,
+                       RandomTokens(data.batch_size, data.seq_len, shape.run.model.vocab_size), bare, timing);
+}
+
+// A file to learn from where the shape has none.
+DataConfig on_disk(const Shape& shape, const std::filesystem::path& folder) {
+  DataConfig data = shape.run.data;
+  if (!data.task.empty() || !data.path.empty() || !data.root_dir.empty()) return data;
+  const int64_t most = std::min<int64_t>(shape.run.model.vocab_size, 1 << 16);
+  constexpr int64_t kSequences = 200;  // enough for the test that opening a file sets aside
+  std::vector<uint16_t> ids(size_t(std::max(kSequences, 20 * data.batch_size) * data.seq_len));
+  Random random(1, "bench", 0);
+  for (uint16_t& id : ids) id = uint16_t(random.below(uint64_t(most)));
+  data.path = folder / "tokens.bin";
+  write_file(data.path, {reinterpret_cast<const char*>(ids.data()), ids.size() * sizeof(uint16_t)});
+  return data;
+}
+
+Rounds time_loop(const Shape& shape, const std::string& encoding, const Timing& timing) {
+  const Scratch scratch;
+  TrainConfig whole = shape.run;
+  whole.checkpoint.dump.every = timing.steps;
+  const int64_t batches = (kUntimed + timing.rounds * timing.steps) * whole.grad_acc_steps;
+  const Dataset data = open_dataset(on_disk(shape, scratch.path()), uint64_t(whole.seed), batches);
+  return time_training(shape, encoding, *data.train, whole, timing);
+}
+
+Trial trial_of(const Shape& shape, const std::string& encoding, const char* what, bool beside,
+               Rounds (*time)(const Shape&, const std::string&, const Timing&)) {
+  const DataConfig& data = shape.run.data;
+  return {.encoding = encoding,
+          .what = what,
+          .batch = data.batch_size,
+          .length = data.seq_len,
+          .tokens = double(data.batch_size * data.seq_len * shape.run.grad_acc_steps),
+          .cost = shape.training(),
+          .time = [=](const Timing& timing) { return time(shape, encoding, timing); },
+          .beside = beside};
+}
+
+}  // namespace
+
+std::vector<Trial> step_trials(const Shape& shape, const std::vector<std::string>& encodings) {
+  std::vector<Trial> out;
+  for (const std::string& each : encodings) out.push_back(trial_of(shape, each, "", false, time_step));
+  return out;
+}
+
+std::vector<Trial> loop_trials(const Shape& shape, const std::vector<std::string>& encodings) {
+  std::vector<Trial> out;
+  for (const std::string& each : encodings) {
+    out.push_back(trial_of(shape, each, "bare step", false, time_step));
+    out.push_back(trial_of(shape, each, "whole loop", true, time_loop));
+  }
   return out;
 }
 

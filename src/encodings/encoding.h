@@ -107,6 +107,7 @@ class Encoding {
   // K of Eq. 2: bands that complete a turn in the training context; none where a scheme has no bands.
   virtual std::optional<int64_t> fast_bands() const { return std::nullopt; }
   virtual std::optional<double> base() const { return std::nullopt; }  // of its frequencies
+  virtual int64_t encoded_width() const { return shape_.head_dim; }    // of a head's q and k
 
   const LayerShape& shape() const { return shape_; }
 

@@ -40,6 +40,7 @@ class PoPE final : public Encoding {
   }
 
   std::optional<double> base() const override { return base_; }
+  int64_t encoded_width() const override { return 2 * shape_.head_dim; }
 
  private:
   double base_;

@@ -24,7 +24,7 @@ bool named(const Difference& d) {
 }
 
 bool always_may_change(const std::string& key) {
-  return key == "name" || key == "dump_dir" || key == "threads" || key == "graph" ||
+  return key == "name" || key == "dump_dir" || key == "threads" || key == "graph" || key == "recompute" ||
          key.starts_with("checkpoint.") || key.starts_with("logging.");
 }
 

@@ -16,6 +16,7 @@
 #include "base/signals.h"
 #include "data/open.h"
 #include "eval/evaluate.h"
+#include "experiments/fit.h"
 #include "experiments/past.h"
 #include "experiments/threads.h"
 #include "model/feed_forward.h"
@@ -148,6 +149,8 @@ std::vector<std::string> feed_forward_names() {
   return names;
 }
 
+std::string build_commit() { return DAROPE_COMMIT; }
+
 at::ScalarType find_dtype(const std::string& name, at::Device device) {
   check_allowed("dtype", name, kDtypes);
   return name == "fp32" || (name == "auto" && device.is_cpu()) ? at::kFloat : at::kBFloat16;
@@ -211,6 +214,19 @@ RunConfig resolve(RunConfig config, const Dataset& data) {
   return config;
 }
 
+static TrainReport train_within_memory(Decoder& model, const TrainStream& data, const RunConfig& config,
+                                       const RunFolder& folder, const TrainHooks& hooks) {
+  try {
+    return train(model, data, config, folder, hooks);
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& e) {
+    if (!is_out_of_memory(e)) throw;
+    throw Error(fmt::format("there is not enough memory for this training: {}", how_to_take_less(config)),
+                kFailed);
+  }
+}
+
 int run(RunConfig given, const Resume& resume) {
   const Dataset data = open_data(given);
   const RunConfig config = resolve(given, data);
@@ -236,6 +252,7 @@ int run(RunConfig given, const Resume& resume) {
     score_weights({given, config, data, order, dtype}, Decoder(config.model, device, type));
     return kDone;
   }
+  say_memory(config, device, type);
   Decoder model(config.model, device, type);
   const std::string shared_init = model.weights().shared_hash();
   throw_if_stopped();
@@ -248,7 +265,7 @@ int run(RunConfig given, const Resume& resume) {
                  hugging_face_config(config.model, ids));
   };
   if (data.validation) hooks.validate = [&] { return mean_nll(model, *data.validation); };
-  const TrainReport report = train(model, *data.train, config, folder, hooks);
+  const TrainReport report = train_within_memory(model, *data.train, config, folder, hooks);
   RunFacts facts = facts_of(config, data, model, report);
   facts.shared_init = shared_init;
   facts.data_order = order;

@@ -26,6 +26,8 @@ RunConfig resolve(RunConfig config, const Dataset& data);
 // diverged.
 int run(RunConfig config, const Resume& resume = {});
 
+std::string build_commit();  // what this program was built from
+
 // cpu, cuda, cuda:1 or auto; a GPU becomes the current one.
 at::Device find_device(const std::string& name);
 std::vector<std::string> feed_forward_names();                          // that model.feed_forward may have

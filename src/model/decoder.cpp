@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "model/recompute.h"
 #include "ops/embedding.h"
 #include "ops/head.h"
 #include "ops/norm.h"
@@ -67,9 +68,31 @@ Tensor Decoder::attention(const Plan::Layer& layer, const Tensor& x, const Tenso
 
 Tensor Decoder::feed_forward(const Plan::Layer& layer, const Tensor& x, const Reading& reading) const {
   const FeedForward::Output out = layer.feed_forward->run(x, those(layer.feed_forward_weights));
-  if (reading.loss && out.loss.defined())
-    *reading.loss = reading.loss->defined() ? *reading.loss + out.loss : out.loss;
+  if (reading.loss) *reading.loss = out.loss;
   return out.x;
+}
+
+std::vector<Tensor> Decoder::block(size_t index, Tensor x, Tensor normed, const Passage& passage) const {
+  const Plan::Layer& layer = plan_.layers[index];
+  const bool last = index + 1 == plan_.layers.size();
+  const Tensor& rows = passage.rows;
+  Tensor loss;
+  Reading reading = passage.reading;
+  reading.loss = &loss;
+  const auto add = [&](const Tensor& more, size_t next_norm) {
+    const Added added = add_rms_norm(x, dropped(more, reading.training), w(next_norm), config_.norm_eps);
+    x = added.sum, normed = added.norm;
+  };
+  Tensor mixed = attention(layer, normed, passage.positions, passage.context, reading);
+  if (last) {  // from here on every row goes its own way, and only some are asked for
+    mixed = mixed.flatten(0, 1), x = x.flatten(0, 1);
+    if (rows.defined()) mixed = mixed.index_select(0, rows), x = x.index_select(0, rows);
+  }
+  add(product(mixed, w(layer.out)), layer.mlp_norm);
+  add(feed_forward(layer, normed, reading), last ? plan_.norm : plan_.layers[index + 1].attention_norm);
+  std::vector<Tensor> out{x, normed};
+  if (loss.defined()) out.push_back(loss);
+  return out;
 }
 
 Tensor Decoder::hidden(const Tensor& tokens, const Tensor& rows, const Reading& reading) const {
@@ -86,21 +109,17 @@ Tensor Decoder::hidden(const Tensor& tokens, const Tensor& rows, const Reading& 
                                                                embed(w(plan_.embedding), tokens), positions);
   Tensor x = dropped(embedded, training);
   Tensor normed = rms_norm(x, w(plan_.layers.front().attention_norm), config_.norm_eps);
-  const auto add = [&](const Tensor& more, size_t next_norm) {
-    const Added added = add_rms_norm(x, dropped(more, training), w(next_norm), config_.norm_eps);
-    x = added.sum, normed = added.norm;
-  };
+  const Passage passage{positions, rows, context, reading};
   for (size_t i = 0; i < plan_.layers.size(); ++i) {
-    const Plan::Layer& layer = plan_.layers[i];
-    const bool last = i + 1 == plan_.layers.size();
-    if (reading.look.input) reading.look.input(layer, normed, positions);
-    Tensor mixed = attention(layer, normed, positions, context, reading);
-    if (last) {  // from here on every row goes its own way, and only some are asked for
-      mixed = mixed.flatten(0, 1), x = x.flatten(0, 1);
-      if (rows.defined()) mixed = mixed.index_select(0, rows), x = x.index_select(0, rows);
-    }
-    add(product(mixed, w(layer.out)), layer.mlp_norm);
-    add(feed_forward(layer, normed, reading), last ? plan_.norm : plan_.layers[i + 1].attention_norm);
+    if (reading.look.input) reading.look.input(plan_.layers[i], normed, positions);
+    const auto part = [this, i, passage](const Tensor& from, const Tensor& from_normed) {
+      return block(i, from, from_normed, passage);
+    };
+    const std::vector<Tensor> out =
+        reading.recompute ? recomputed(part, x, normed, training && config_.dropout > 0) : part(x, normed);
+    x = out[0], normed = out[1];
+    if (reading.loss && out.size() > 2)
+      *reading.loss = reading.loss->defined() ? *reading.loss + out[2] : out[2];
     if (reading.look.block) reading.look.block(x);
   }
   if (cache) cache->length += tokens.size(1);
@@ -141,15 +160,16 @@ std::vector<Tensor> Decoder::coordinates(const Tensor& tokens) const {
   return out;
 }
 
-Tensor Decoder::loss(const Batch& batch) const {
+Tensor Decoder::loss(const Batch& batch, bool recompute) const {
   const Tensor weight = batch.weight.to(weights_.flat().scalar_type());
-  return loss(batch, weight / weight.sum());
+  return loss(batch, weight / weight.sum(), recompute);
 }
 
-Tensor Decoder::loss(const Batch& batch, const Tensor& share) const {
+Tensor Decoder::loss(const Batch& batch, const Tensor& share, bool recompute) const {
   Tensor more;
   const Tensor x =
-      hidden(batch.tokens, batch.rows, {.documents = batch.documents, .training = true, .loss = &more});
+      hidden(batch.tokens, batch.rows,
+             {.documents = batch.documents, .training = true, .recompute = recompute, .loss = &more});
   const Tensor loss = head_loss(x, w(plan_.head), batch.targets, share);
   return more.defined() ? loss + more * share.sum() : loss;
 }

@@ -44,6 +44,7 @@ class Decoder {
   struct Reading {
     Tensor documents = {};   // [B, T]: as Batch has them
     bool training = false;   // with dropout
+    bool recompute = false;  // keep for a backward pass only what blocks begin with
     Cache* cache = nullptr;  // the tokens follow those in it, and go into it
     const Look& look = kNoLook;
     Tensor* loss =
@@ -59,8 +60,8 @@ class Decoder {
   Tensor nll(const Batch& batch) const;      // [N]
   // With dropout, and with the layers' own terms: the mean of nll by the batch's weight, or its sum by share,
   // which counts those terms by the sum of shares.
-  Tensor loss(const Batch& batch) const;
-  Tensor loss(const Batch& batch, const Tensor& share) const;
+  Tensor loss(const Batch& batch, bool recompute = false) const;
+  Tensor loss(const Batch& batch, const Tensor& share, bool recompute = false) const;
   Tensor next(const Tensor& tokens, Cache& cache) const;  // [B, V]: what may follow [B, T] more tokens
 
   std::vector<Tensor> coordinates(const Tensor& tokens) const;  // of each layer, as Encoding has them
@@ -72,6 +73,14 @@ class Decoder {
 
  private:
   static const Look kNoLook;
+  // How all layers read the tokens.
+  struct Passage {
+    Tensor positions, rows;
+    Context context;
+    Reading reading;
+  };
+  // The residual stream and its norm behind a layer, and the layer's own term of the loss where it has one.
+  std::vector<Tensor> block(size_t index, Tensor x, Tensor normed, const Passage& passage) const;
   Tensor attention(const Plan::Layer& layer, const Tensor& x, const Tensor& positions, const Context& context,
                    const Reading& reading) const;
   Tensor feed_forward(const Plan::Layer& layer, const Tensor& x, const Reading& reading) const;

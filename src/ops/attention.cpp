@@ -61,6 +61,8 @@ class ShortAttention : public torch::autograd::Function<ShortAttention> {
 
 }  // namespace
 
+int64_t longest_short() { return kernels::kMaxTokens; }
+
 bool is_short(const Tensor& q, const Tensor& k, const Tensor& v) {
   if (at::areAnyTensorSubclassLike({q, k, v})) return false;  // a compiler's tensors hold no numbers
   for (const Tensor& each : {q, k, v})

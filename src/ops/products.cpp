@@ -143,5 +143,7 @@ Tensor gelu_mlp(const Tensor& x, const Tensor& up, const Tensor& down) {
 Tensor swiglu_mlp(const Tensor& x, const Tensor& gate_up, const Tensor& down) {
   return Mlp<SwiGlu>::apply(x, gate_up, down);
 }
+Tensor swiglu(const Tensor& h) { return SwiGlu::forward(h); }
+Tensor swiglu_backward(Tensor& grad, const Tensor& h) { return SwiGlu::backward(grad, h); }
 
 }  // namespace darope

@@ -11,4 +11,9 @@ Tensor gelu_mlp(const Tensor& x, const Tensor& up, const Tensor& down);  // down
 Tensor swiglu_mlp(const Tensor& x, const Tensor& gate_up,
                   const Tensor& down);  // down (silu(gate x) * up x), gate above up
 
+// Its middle alone, h [rows, 2 width] -> [rows, width], and the gradient of h, for which `grad` may be
+// written over.
+Tensor swiglu(const Tensor& h);
+Tensor swiglu_backward(Tensor& grad, const Tensor& h);
+
 }  // namespace darope

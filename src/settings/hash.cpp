@@ -10,7 +10,7 @@ std::string hash_without_encoding(RunConfig config, const std::string& history) 
   config.model.encoding = config.name = config.dump_dir = config.weights_of = "";
   config.seed = config.model.seed = config.threads = 0;
   config.device = config.dtype = "auto";  // the type of number stands beside it
-  config.graph = true, config.checkpoint = {}, config.logging = {};
+  config.graph = true, config.recompute = "none", config.checkpoint = {}, config.logging = {};
   return sha256(to_canonical_json(config) + history);
 }
 

@@ -1,6 +1,7 @@
 #include "train/config.h"
 
 #include "base/config.h"
+#include "base/error.h"
 
 namespace darope {
 

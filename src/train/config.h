@@ -1,4 +1,6 @@
 #pragma once
+#include <string>
+
 #include "base/fields.h"
 #include "train/schedule.h"
 
@@ -33,6 +35,7 @@ struct TrainConfig {
   CheckpointConfig checkpoint;
   ValidationConfig validation;
   LoggingConfig logging;
+  std::string recompute = "none";
   bool deterministic = false, graph = true, allow_quadratic = false;
 
   void fields(auto&& visit) {
@@ -44,6 +47,10 @@ struct TrainConfig {
     visit("checkpoint", checkpoint, "");
     visit("validation", validation, "");
     visit("logging", logging, "");
+    visit("recompute", recompute,
+          "none: keep what the backward pass reads; full: only what each block begins with, and compute the "
+          "rest again, for less memory and about a third more operations",
+          {.names = {"none", "full"}});
     visit("deterministic", deterministic,
           "sum in a fixed order on a GPU too, so that a run can be repeated bit for bit there; stop where an "
           "operator cannot");

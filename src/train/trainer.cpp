@@ -90,6 +90,8 @@ class Trainer {
   void wait_for_save();
   bool validate(int64_t step, TrainLog& log);
   void load_batch(int64_t index);
+  // Setting back what random numbers are drawn from is the host's work, which no graph records.
+  bool draws_again() const { return config_.recompute != "none" && model_.config().dropout > 0; }
   bool accumulates() const { return config_.grad_acc_steps > 1; }
   void accumulate();
   void accumulate_and_step();
@@ -226,7 +228,7 @@ void Trainer::load_batch(int64_t index) {
   }
   const at::Device device = model_.device();
   const auto recorded = [&](void (Trainer::*work)()) {
-    return Recorded(device, config_.graph, [this, work] { (this->*work)(); });
+    return Recorded(device, config_.graph && !draws_again(), [this, work] { (this->*work)(); });
   };
   lane_ = &lanes_
                .emplace(batch.tokens.numel(),
@@ -248,7 +250,9 @@ void Trainer::seed_dropout(int64_t batch_index) {
 // has.
 void Trainer::accumulate() {
   const Tensor& weight = lane_->batch.weight;
-  const Tensor loss = accumulates() ? model_.loss(lane_->batch, weight) : model_.loss(lane_->batch);
+  const bool recompute = config_.recompute == "full";
+  const Tensor loss =
+      accumulates() ? model_.loss(lane_->batch, weight, recompute) : model_.loss(lane_->batch, recompute);
   if (accumulates()) weight_.add_(weight.sum(weight_.scalar_type()));
   loss.backward();
   if (accumulates()) optimizer_.collect();

@@ -32,7 +32,7 @@ MAY_INCLUDE = {
         "settings",
         "train",
     },
-    "bench": {"base", "data", "experiments", "model", "train"},
+    "bench": {"base", "data", "encodings", "experiments", "model", "ops", "settings", "train"},
     "cli": {
         "base",
         "bench",

@@ -1,67 +1,161 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
+#include <unistd.h>
 
-#include <algorithm>
-
-#include "base/json.h"
-#include "bench/step.h"
+#include "base/error.h"
+#include "base/progress.h"
+#include "base/signals.h"
+#include "bench/opponent.h"
+#include "bench/result.h"
+#include "cli/common/run_verbs.h"
 #include "cli/compute/verbs.h"
+#include "experiments/run.h"
+#include "experiments/threads.h"
 
 namespace darope {
 namespace {
 
 struct BenchSettings {
-  std::string size = "124m";
-  std::vector<std::string> encodings{"rope", "darope"};
-  StepTrial trial;
+  std::string size = "124m", csv, opponents;  // opponents: "true", or variants by commas
+  std::vector<std::string> encodings;
+  Timing timing;
   bool json = false;
 };
 
-void bench_step(const BenchSettings& settings) {
-  const StepShape& shape = find_step_shape(settings.size);
-  if (!settings.json)
-    fmt::print("{:<20} {:>10} {:>8} {:>10} {:>9} {:>9}\n", "encoding", "ms a step", "spread", "ktokens/s",
-               "TFLOP/s", "MiB");
-  for (const std::string& encoding : settings.encodings) {
-    StepTrial trial = settings.trial;
-    trial.encoding = encoding;
-    const StepTime time = time_step(shape, trial);
-    const double best = time.best(), worst = *std::max_element(time.rounds.begin(), time.rounds.end());
-    const double speed = double(shape.tokens()) / best;
-    if (settings.json)
-      fmt::print("{}\n", nlohmann::ordered_json{{"bench", "step"},
-                                                {"size", shape.name},
-                                                {"encoding", encoding},
-                                                {"seconds", time.rounds},
-                                                {"tokens_per_second", speed},
-                                                {"operations", shape.operations()},
-                                                {"peak_bytes", time.peak_bytes}}
-                             .dump());
-    else
-      fmt::print("{:<20} {:>10.2f} {:>7.1f}% {:>10.1f} {:>9.1f} {:>9.0f}\n", encoding, best * 1e3,
-                 100 * (worst / best - 1), speed / 1e3, shape.operations() / best / 1e12,
-                 double(time.peak_bytes) / double(1 << 20));
+std::vector<std::string> split(const std::string& text) { return CLI::detail::split(text, ','); }
+
+// Runs the trials one after the other, and says each row as soon as it is known.
+class Runner {
+ public:
+  Runner(const Bench& bench, const BenchSettings& settings, const std::vector<std::string>& overrides)
+      : bench_(bench),
+        settings_(settings),
+        shape_(find_shape(settings.size, overrides)),
+        device_(find_device(shape_.run.device)) {
+    if (!settings.csv.empty()) check_csv(settings.csv);
+    use_threads(shape_.run, device_.is_cpu());
+    trials_ = bench.trials(shape_, settings.encodings);
+    variants_ = settings.opponents.empty()     ? std::vector<std::string>{}
+                : settings.opponents == "true" ? variants_of(bench, device_)
+                                               : split(settings.opponents);
+    conditions_ = conditions_now(device_, find_dtype(shape_.run.dtype, device_));
+    const int64_t times = std::max<int64_t>(1, int64_t(variants_.size()));
+    progress_.emplace("round", int64_t(trials_.size()) * times * settings.timing.rounds, 0);
   }
+
+  void run() {
+    if (!settings_.json) fmt::print("{}\n", table_head());
+    for (const Trial& trial : trials_) {
+      if (variants_.empty()) say_ours(trial, time(trial, nullptr));
+      for (const std::string& variant : variants_) against(trial, variant);
+    }
+    if (failed_ > 0) throw Error(fmt::format("{} opponents had no result", failed_), kFailed);
+  }
+
+ private:
+  Rounds time(const Trial& trial, Opponent* opponent) {
+    Timing timing = settings_.timing;
+    timing.between = [&] {
+      if (opponent) opponent->round();
+      ++rounds_;
+      if (progress_->terminal()) progress_->show(rounds_, trial.encoding + " " + trial.what);
+    };
+    return trial.time(timing);
+  }
+
+  // What an opponent cannot do is said, and ours is timed all the same.
+  void against(const Trial& trial, const std::string& variant) {
+    try {
+      Opponent opponent(bench_, shape_, trial, variant, settings_.timing);
+      const Rounds ours = time(trial, &opponent);
+      say_ours(trial, ours);
+      Result theirs = result_of(trial, opponent.rounds());
+      theirs.who = variant, theirs.ratio = theirs.rounds.best() / ours.best();
+      say(theirs);
+    } catch (const Error& e) {
+      if (e.code() != kFailed) throw;
+      progress_->clear();
+      fmt::print(stderr, "{} has no result for {} {}: {}\n", variant, trial.encoding, trial.what, e.what());
+      ++failed_;
+    }
+  }
+
+  Result result_of(const Trial& t, const Rounds& rounds) const {
+    return {.bench = std::string(bench_.name),
+            .size = shape_.name,
+            .encoding = t.encoding,
+            .what = t.what,
+            .batch = t.batch,
+            .length = t.length,
+            .rounds = rounds,
+            .tokens = t.tokens,
+            .floor = conditions_.speeds.seconds(t.cost),
+            .cost = t.cost};
+  }
+
+  void say_ours(const Trial& trial, const Rounds& rounds) {
+    Result ours = result_of(trial, rounds);
+    if (trial.beside) ours.ratio = rounds.best() / before_;
+    before_ = rounds.best();
+    say(ours);
+  }
+
+  void say(const Result& result) {
+    progress_->clear();
+    fmt::print("{}\n", settings_.json ? json_line(result, conditions_) : table_line(result));
+    std::fflush(stdout);
+    if (!settings_.csv.empty()) append_csv(settings_.csv, result, conditions_);
+  }
+
+  const Bench& bench_;
+  const BenchSettings& settings_;
+  Shape shape_;
+  at::Device device_;
+  std::vector<Trial> trials_;
+  std::vector<std::string> variants_;
+  Conditions conditions_;
+  std::optional<Progress> progress_;
+  int64_t rounds_ = 0, failed_ = 0;
+  double before_ = 0;  // seconds of the trial before
+};
+
+void add(CLI::App& all, const Bench& bench) {
+  auto settings = std::make_shared<BenchSettings>();
+  settings->encodings = split(std::string(bench.encodings));
+  settings->timing.steps = bench.steps;
+  CLI::App* verb = all.add_subcommand(std::string(bench.name), std::string(bench.summary));
+  verb->add_option("--size", settings->size,
+                   "124m, 350m, 1b, jsb, task, sleep, small or quick, or a config of the trainer (.yaml)")
+      ->capture_default_str();
+  verb->add_option("--encodings", settings->encodings, "which ones, by commas")
+      ->delimiter(',')
+      ->default_str(std::string(bench.encodings));
+  verb->add_option("--rounds", settings->timing.rounds, "the best of them counts")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  verb->add_option("--steps", settings->timing.steps, "timed in a round")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  if (!bench.opponent.empty())
+    verb->add_flag("--opponents", settings->opponents,
+                   "also PyTorch's, round by round in turns; --opponents=eager,compile: these of them");
+  if (bench.name == "step")
+    verb->add_option("--trace", settings->timing.trace,
+                     "also record two steps into this file, for Chrome's viewer");
+  verb->add_flag("--json", settings->json, "print JSON lines");
+  verb->add_option("--csv", settings->csv, "also append rows to this file");
+  take_settings(*verb);
+  verb->callback([settings, verb, &bench] {
+    watch_signals();
+    Runner(bench, *settings, verb->remaining()).run();
+  });
 }
 
 }  // namespace
 
 void add_bench(CLI::App& app) {
-  auto settings = std::make_shared<BenchSettings>();
   CLI::App* verb = app.add_subcommand("bench", "how fast this machine computes");
   verb->require_subcommand(1);
-  CLI::App* step =
-      verb->add_subcommand("step", "a whole training step: data, loss, gradients, clipping, AdamW");
-  step->add_option("--size", settings->size, "a shape of the benchmark: 124m, 350m, 1b, jsb, task, sleep")
-      ->capture_default_str();
-  step->add_option("--encodings", settings->encodings, "which ones, by commas")->delimiter(',');
-  step->add_option("--device", settings->trial.device, "auto, cpu or cuda")->capture_default_str();
-  step->add_option("--rounds", settings->trial.rounds, "the best of them counts")->capture_default_str();
-  step->add_option("--steps", settings->trial.steps, "timed in a round")->capture_default_str();
-  step->add_option("--trace", settings->trial.trace,
-                   "also record two steps into this file, for Chrome's viewer");
-  step->add_flag("--json", settings->json, "print JSON lines");
-  step->callback([settings] { bench_step(*settings); });
+  for (const Bench& each : benches()) add(*verb, each);
 }
 
 }  // namespace darope

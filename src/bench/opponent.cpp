@@ -1,0 +1,71 @@
+#include "bench/opponent.h"
+
+#include <ATen/Parallel.h>
+
+#include <filesystem>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "experiments/run.h"
+
+namespace darope {
+namespace {
+
+// They stand in the repository, beside the build.
+std::filesystem::path program_of(const Bench& bench) {
+  const std::filesystem::path folder =
+      std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path() / "bench" / "opponents";
+  if (!std::filesystem::exists(folder))
+    throw Error(folder.string() + " is missing: opponents run with the program as its repository built it");
+  return folder / bench.opponent;
+}
+
+std::string words_for(const Shape& shape, const Trial& trial, const std::string& variant,
+                      const Timing& timing) {
+  const DecoderConfig& model = shape.run.model;
+  if (model.kv_heads() != model.n_heads || !model.feed_forward.empty() || model.dropout > 0)
+    throw Error(
+        "opponents have a key head for each query head, their style's feed-forward part and no dropout: "
+        "leave model.n_kv_heads, model.feed_forward and model.dropout as they are");
+  return nlohmann::ordered_json{{"shape",
+                                 {{"layers", model.n_layers},
+                                  {"width", model.dim},
+                                  {"heads", model.n_heads},
+                                  {"hidden", model.hidden()},
+                                  {"vocabulary", model.vocab_size},
+                                  {"length", trial.length},
+                                  {"style", model.style},
+                                  {"tied", model.tied}}},
+                                {"encoding", trial.encoding.empty() ? "nope" : trial.encoding},
+                                {"what", trial.what},
+                                {"variant", variant},
+                                {"device", find_device(shape.run.device).is_cuda() ? "cuda" : "cpu"},
+                                {"batch", trial.batch},
+                                {"steps", timing.steps},
+                                {"untimed", kUntimed},
+                                {"threads", at::get_num_threads()}}
+      .dump();
+}
+
+}  // namespace
+
+Opponent::Opponent(const Bench& bench, const Shape& shape, const Trial& trial, const std::string& variant,
+                   const Timing& timing)
+    : program_(program_of(bench), {words_for(shape, trial, variant, timing)}) {
+  program_.answer();  // it is ready
+}
+
+void Opponent::round() {
+  const Json answer = parse_json(program_.answer("round"), "an opponent's answer");
+  rounds_.seconds.push_back(answer.at("seconds"));
+  rounds_.peak_bytes = answer.at("peak_bytes");
+}
+
+std::vector<std::string> variants_of(const Bench& bench, at::Device device) {
+  if (!device.is_cuda()) return {"compile"};
+  if (bench.name == "kernels") return {"compile"};
+  if (bench.name == "step") return {"compile-cudnn", "graphs-cudnn", "compile-cudnn-chunks"};
+  return {"compile-cudnn", "graphs-cudnn", "compile-flash"};
+}
+
+}  // namespace darope

@@ -1,0 +1,19 @@
+#pragma once
+#include <c10/core/Device.h>
+#include <c10/core/ScalarType.h>
+
+#include <string>
+
+#include "settings/run.h"
+
+namespace darope {
+
+// Says what the training of a resolved config will take of the device's memory. An Error where that is surely
+// more than there is, a warning where it may be; both name what to change.
+void say_memory(const RunConfig& config, at::Device device, at::ScalarType type);
+
+// "set data.batch_size=8 grad_acc_steps=2, which takes the same steps, or recompute=full": what makes this
+// run take less.
+std::string how_to_take_less(const RunConfig& config);
+
+}  // namespace darope
