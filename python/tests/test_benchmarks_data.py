@@ -36,7 +36,7 @@ COUNTS = {
 def data(tmp_path_factory):
     folder = tmp_path_factory.mktemp("evals")
     with tarfile.open(PACKED) as archive:
-        archive.extractall(folder, filter="data")
+        archive.extractall(folder)
     return folder / "evals"
 
 

@@ -69,6 +69,9 @@ TrainingMemory training_memory(const DecoderConfig& model, const Plan& plan, con
   return out;
 }
 
-std::string in_gib(double bytes) { return fmt::format("{:.2f} GiB", bytes / double(int64_t{1} << 30)); }
+std::string memory_text(double bytes) {
+  return bytes < 0x1p30 ? fmt::format("{:.0f} MiB", bytes / 0x1p20)
+                        : fmt::format("{:.2f} GiB", bytes / 0x1p30);
+}
 
 }  // namespace darope

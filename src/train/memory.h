@@ -21,6 +21,6 @@ TrainingMemory training_memory(const DecoderConfig& model, const Plan& plan, con
 
 constexpr double kSurely = 0.75;  // of what is told: so much it takes at the least
 
-std::string in_gib(double bytes);
+std::string memory_text(double bytes);  // in GiB, or below one in MiB
 
 }  // namespace darope

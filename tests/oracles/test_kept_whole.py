@@ -13,7 +13,7 @@ import psutil
 import pytest
 from commands import TASK, done, task_but
 from programs import DAROPE, ROOT
-from trainings import TRAIN, darope, train
+from trainings import TRAIN, darope, train, until_it_steps
 
 
 def other_digit(text):
@@ -101,12 +101,12 @@ def test_files_of_others_in_a_run_are_not_its_own(tmp_path):
 
 
 def begun_training(folder, steps):
-    """A training that has said its first line."""
+    """A training that has told of its first steps."""
     settings = [f"dump_dir={folder}", f"steps={steps}", *TRAIN]
     words = [DAROPE, "train", ROOT / "configs/quick/train.yaml", *settings]
     hears = ["env", "--default-signal=HUP", *words]  # whoever runs the tests may have it ignored
     child = subprocess.Popen(hears, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    child.stderr.readline()
+    until_it_steps(child)
     return child
 
 

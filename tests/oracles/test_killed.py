@@ -10,6 +10,7 @@ import time
 
 import pytest
 from programs import DAROPE, ROOT
+from trainings import until_it_steps
 
 SETTINGS = [
     "grad_acc_steps=2",
@@ -92,7 +93,7 @@ def test_kill_and_resume(tmp_path, undisturbed, seed):
             command(tmp_path / "run", more=more), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
         )
         # from its first sign of life on, wherever that finds it: in a step, in a save, in the evaluation
-        child.stderr.readline()
+        until_it_steps(child)
         time.sleep(draw.uniform(0, 0.15))
         child.send_signal(signal.SIGKILL)
         child.stderr.close()
@@ -121,7 +122,7 @@ def test_signals(tmp_path, undisturbed, name, code):
     child = subprocess.Popen(
         command(tmp_path / "run", more=more), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     )
-    child.stderr.readline()
+    until_it_steps(child)
     child.send_signal(getattr(signal, name))
     message = child.stderr.read()
     assert child.wait(timeout=60) == code, message
@@ -133,7 +134,7 @@ def test_one_process_at_a_time(tmp_path):
     first = subprocess.Popen(
         command(tmp_path / "run", 2000), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     )
-    first.stderr.readline()
+    until_it_steps(first)
     second = subprocess.run(command(tmp_path / "run", 2000), capture_output=True, text=True)
     first.kill()
     first.wait()
@@ -144,11 +145,10 @@ def test_a_run_goes_on_in_the_type_it_began_with(tmp_path):
     child = subprocess.Popen(
         command(tmp_path / "run"), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     )
-    file = tmp_path / "run" / "manifest.json"
-    next(line for line in child.stderr if file.exists())  # what comes first is said before anything is kept
+    until_it_steps(child)
     child.kill()
     child.wait()
-    manifest = json.loads(file.read_text())
+    manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
     (tmp_path / "run" / "manifest.json").write_text(json.dumps({**manifest, "dtype": "bf16"}))
     again = subprocess.run(command(tmp_path / "run"), capture_output=True, text=True)
     assert again.returncode == 2 and "dtype=bf16" in again.stderr, again.stderr

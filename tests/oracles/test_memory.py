@@ -18,7 +18,7 @@ def test_it_is_said_before_the_start(tmp_path):
     said = run("train", *SETTINGS, cwd=tmp_path)
     assert said.returncode == 0
     first = said.stderr.splitlines()[0]
-    assert re.fullmatch(r"memory: about \d+\.\d\d GiB \(.* of activations\), .* GiB are free", first), first
+    assert re.fullmatch(r"memory: about [1-9]\d* MiB \(.* of activations\), .* GiB are free", first), first
 
 
 def test_what_cannot_fit_is_not_begun(tmp_path):

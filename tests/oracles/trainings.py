@@ -24,6 +24,11 @@ def train(folder, *more, steps=8, **how):
     )
 
 
+def until_it_steps(child):
+    """Waits for what a training says of its first steps; before that it tells what it will take."""
+    next((line for line in child.stderr if "step" in str(line)), None)
+
+
 def rewrite(checkpoint, name, content):
     """A file of a checkpoint, changed by somebody who knows of its hashes."""
     (checkpoint / name).write_bytes(content)
