@@ -339,8 +339,13 @@ std::string schema_text(const std::vector<Field>& fields) {
 }
 
 void check_values(const std::vector<Field>& fields) {
-  for (const Field& field : fields)
-    check_allowed(field.key, nlohmann::json::parse(field.json()), field.allowed);
+  for (const Field& field : fields) {
+    std::string json = field.json();
+    for (char& c : json)
+      if (static_cast<unsigned char>(c) > 0x7F)
+        c = '?';  // paths need not be UTF-8, and no name has such bytes
+    check_allowed(field.key, nlohmann::json::parse(json), field.allowed);
+  }
 }
 
 std::string canonical_json(const std::vector<Field>& fields) {
