@@ -140,7 +140,8 @@ std::string python_program() {
   if (!fs::exists(linked)) return "python3";
   static const int once = [] {
     std::string path = packages();
-    if (const char* more = ::getenv("PYTHONPATH")) path += fmt::format(":{}", more);
+    const char* const more = ::getenv("PYTHONPATH");
+    if (more && *more) path += fmt::format(":{}", more);  // an empty one would name the folder one is in
     return ::setenv("PYTHONPATH", path.c_str(), 1);
   }();
   if (once != 0) throw Error("PYTHONPATH cannot be set: there is no memory left", kFailed);

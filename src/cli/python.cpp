@@ -24,9 +24,14 @@ void give(std::vector<std::string>& words, const char* option, const std::string
   if (!value.empty()) words.insert(words.end(), {option, value});
 }
 
+// As python -m does, but for the folder one is in, which may be a stranger's: nothing is imported from there.
+constexpr const char* kRunModule =
+    "import sys; sys.path[:] = [each for each in sys.path if each]; sys.argv.pop(0); "
+    "import runpy; runpy.run_module(sys.argv[0], run_name='__main__', alter_sys=True)";
+
 // Becomes the Python package, which stands on Hugging Face's library.
 [[noreturn]] void become_python(const char* module, std::vector<std::string> words) {
-  words.insert(words.begin(), {python_program(), "-m", module});
+  words.insert(words.begin(), {python_program(), "-c", kRunModule, module});
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);

@@ -268,3 +268,21 @@ def test_what_a_report_can_hold_it_holds(shape, tmp_path):
     bundle_of(tmp_path / "a.tar.zst", grid(*shape))
     ended = limited("report", "a.tar.zst", "--out", "out", cwd=tmp_path)
     assert ended.returncode == 0 and (tmp_path / "out" / "report.html").exists(), ended.stderr
+
+
+def test_nothing_is_imported_from_the_folder_one_is_in(finished, tmp_path):
+    """As where a stranger's archive was unpacked and entered."""
+    planted = "open('ran', 'w').close(); raise SystemExit('planted')\n"
+    for name in ("torch", "yaml", "runpy", "json", "transformers", "wandb", "mlflow", "lm_eval", "numpy"):
+        (tmp_path / f"{name}.py").write_text(planted)
+    (tmp_path / "darope").mkdir()
+    (tmp_path / "darope" / "__init__.py").write_text(planted)
+    for words in (
+        ["export", finished, "--to", "hf", "out"],
+        ["import", "none", "--encoding", "darope", "--out", "out"],
+        ["log", finished, "--wandb"],
+        ["lm-eval", finished, "--tasks", "piqa", "--data", "none"],
+    ):
+        for more in ({}, {"env": {**os.environ, "PYTHONPATH": ""}}):
+            said = darope(*words, cwd=tmp_path, **more)
+            assert not (tmp_path / "ran").exists() and "planted" not in said.stderr, (words, said.stderr)
