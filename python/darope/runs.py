@@ -10,7 +10,7 @@ from pathlib import Path
 
 from . import folders
 from .files import LARGE, parse_json, read_json, read_text
-from .run_files import require_version
+from .run_files import read_sealed, require_version, require_written
 
 __all__ = ["Comparison", "Run", "load"]
 
@@ -39,7 +39,7 @@ class Run:
         require_version(self.folder)
         facts = self.folder / folders.FACTS
         self.finished = facts.exists()
-        self.facts: dict = read_json(facts) if self.finished else {}
+        self.facts: dict = read_sealed(facts) if self.finished else {}
 
     def scores(self):
         """One row per score, as results.jsonl has them, beside dataset, encoding and seed."""
@@ -51,7 +51,8 @@ class Run:
         return _table(self.rows(folders.METRICS))
 
     def rows(self, name: str) -> list[dict]:
-        """The objects of one of its files of lines, as they stand there; none where it is not."""
+        """The objects of one of its files of lines, as the run wrote them; none where it is not."""
+        require_written(self.folder, self.facts, name)
         return _lines(self.folder / name)
 
     def __repr__(self) -> str:

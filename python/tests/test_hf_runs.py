@@ -160,7 +160,7 @@ def test_the_card_tells_of_data_and_scores(tmp_path):
     module("export", folder, "--to", "hf", out)
     card = (out / "README.md").read_text()
     digest = hashlib.sha256(text.read_bytes()).hexdigest()
-    assert f"| a\\|b.jsonl | {text.stat().st_size} | {digest} |" in card
+    assert f"| ` a\\|b.jsonl ` | {text.stat().st_size} | {digest} |" in card
     assert "| kind | text |" in card and "| tokenizer | bytes |" in card
     (asked,) = (folder / "evals").glob("*/*")
     for file, step, what in [
@@ -171,6 +171,15 @@ def test_the_card_tells_of_data_and_scores(tmp_path):
         mean = math.fsum(row["value"] for row in scores) / len(scores)
         row = next(line for line in card.splitlines() if line.startswith(f"| {step} | {what} |"))
         assert f"{mean:.4f} nats per token" in row and f"| {len(scores)} |" in row
+    config = folder / "config.yaml"
+    config.write_text(config.read_text() + "# ```\n# <img src=x>\n")
+    module("export", folder, "--to", "hf", tmp_path / "fenced")
+    assert (tmp_path / "fenced" / "README.md").read_text().count("\n````") == 2
+    results = folder / "results.jsonl"
+    results.write_text(results.read_text().replace('"value":', '"value":-', 1))
+    assert (
+        "is not what the run wrote" in module("export", folder, "--to", "hf", tmp_path / "b", code=3).stderr
+    )
 
 
 @torch.no_grad()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import statistics
 from collections.abc import Iterable
 from itertools import groupby
@@ -9,6 +10,7 @@ from pathlib import Path
 
 from .. import folders
 from ..files import read_json
+from ..run_files import read_sealed
 from ..runs import Run
 from ..settings import data_settings, read_settings
 from .checkpoints import newest_checkpoint
@@ -19,7 +21,7 @@ MOST_SOURCES = 50  # files of a dataset that are named; the manifest has all
 
 
 def card_of(run: Path, model) -> str:
-    facts = _object(run / folders.MANIFEST) | _object(run / folders.FACTS)
+    facts = _object(run / folders.MANIFEST) | Run(run).facts
     parts = [
         "---\nlibrary_name: transformers\ntags:\n- darope\n---\n",
         f"# {_cell(run.resolve().name)}\n",
@@ -28,7 +30,8 @@ def card_of(run: Path, model) -> str:
         _scores(run, facts),
     ]
     if settings := read_settings(run):
-        parts.append(f"## Settings\n\n```yaml\n{settings}```\n")
+        fence = _fence(settings, 3)
+        parts.append(f"## Settings\n\n{fence}yaml\n{_printable(settings)}{fence}\n")
     return "\n".join(part for part in parts if part)
 
 
@@ -54,14 +57,16 @@ def _data(run: Path) -> str:
     file = root / folders.DATA_MANIFEST
     if not root.name or not file.exists():
         return ""
-    manifest = read_json(file)
-    splits, sources = manifest.get("splits", {}), manifest.get("sources", [])
+    manifest = read_sealed(file)
+    if "sha256" not in manifest or not manifest.get("kind"):
+        return ""  # some other program's file of that name
+    splits, sources = manifest["splits"], manifest["sources"]
     rows = [(key, manifest[key]) for key in ("kind", "tokenizer", "vocabulary") if manifest.get(key)]
     rows += [
         (name, f"{split.get('sequences')} sequences, {split.get('values')} values")
         for name, split in splits.items()
     ]
-    rows.append(("sha256 of the manifest", manifest.get("sha256", "none")))
+    rows.append(("sha256 of the manifest", manifest["sha256"]))
     named = [(each.get("name"), each.get("bytes"), each.get("sha256")) for each in sources[:MOST_SOURCES]]
     more = f"\nand {len(sources) - MOST_SOURCES} more.\n" if len(sources) > MOST_SOURCES else ""
     return f"## Data\n\n{_table(['', ''], rows)}\n" + _table(["made of", "bytes", "sha256"], named) + more
@@ -105,6 +110,20 @@ def _table(head: list[str], rows: Iterable[tuple]) -> str:
 
 
 def _cell(value: object) -> str:
-    """On one line, and no cell of its own: names may hold anything."""
-    text = "".join(character if character.isprintable() else " " for character in str(value))
-    return text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").strip()
+    """On one line, and no cell of its own; names may hold anything, so what is not plain stands as code."""
+    text = _printable(str(value).replace("\n", " ")).strip()
+    if re.fullmatch(r"[\w .,:()+=;%-]*", text):
+        return text
+    if "|" in text:
+        text = text.replace("\\", "\\\\").replace("|", "\\|")
+    fence = _fence(text, 1)
+    return f"{fence} {text} {fence}"
+
+
+def _fence(text: str, least: int) -> str:
+    """More backticks than stand together anywhere in a text, which they then enclose."""
+    return "`" * max(least, 1 + max(map(len, re.findall("`+", text)), default=0))
+
+
+def _printable(text: str) -> str:
+    return "".join(character if character.isprintable() or character == "\n" else " " for character in text)
