@@ -13,6 +13,7 @@ import sys
 import time
 
 import torch
+from decoder import KNOWN
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 ORDER = {"cudnn": SDPBackend.CUDNN_ATTENTION, "flash": SDPBackend.FLASH_ATTENTION}
@@ -28,6 +29,8 @@ class Asked:
         unknown = self.words - {"eager", "compile", "graphs", "cudnn", "flash", "chunks"}
         if unknown:
             sys.exit(f"the opponent '{self.variant}' is not known: '{min(unknown)}' is no word of a variant")
+        if self.encoding not in KNOWN:
+            sys.exit(f"the opponents have no '{self.encoding}': they know {', '.join(KNOWN)}")
         self.cuda = self.device == "cuda"
         self.dtype = torch.bfloat16 if self.cuda else torch.float32
 

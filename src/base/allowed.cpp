@@ -38,8 +38,11 @@ bool is_named(const std::string& value, const Allowed& allowed) {
 }
 
 void check_one(const std::string& key, const nlohmann::json& value, const Allowed& allowed, bool entry) {
-  if (value.is_string() && !allowed.names.empty() && !is_named(value, allowed))
-    throw Error(unknown_name(entry ? "name in " + key : key, value.get<std::string>(), allowed.names));
+  if (value.is_string() && !allowed.names.empty() && !is_named(value, allowed)) {
+    std::vector<std::string> known = allowed.names;
+    if (!allowed.or_else.empty()) known.push_back(allowed.or_else);
+    throw Error(unknown_name(entry ? "name in " + key : key, value.get<std::string>(), known));
+  }
   if (value.is_number() && !is_inside(value, allowed))
     throw Error(fmt::format("{} {} {}: {} must be {}", key, entry ? "has" : "is",
                             value.is_number_float() ? fmt::format("{}", value.get<double>()) : value.dump(),

@@ -27,6 +27,10 @@ std::string words_for(const Shape& shape, const Trial& trial, const std::string&
     throw Error(
         "opponents have a key head for each query head, their style's feed-forward part and no dropout: "
         "leave model.n_kv_heads, model.feed_forward and model.dropout as they are");
+  if (shape.run.grad_acc_steps != 1 || shape.run.dtype != "auto" || shape.run.recompute != "none")
+    throw Error(
+        "opponents read one batch a step, in the type of the device, and keep what the way back reads: leave "
+        "grad_acc_steps, dtype and recompute as they are");
   return nlohmann::ordered_json{{"shape",
                                  {{"layers", model.n_layers},
                                   {"width", model.dim},

@@ -81,6 +81,7 @@ Shape find_shape(const std::string& name, const std::vector<std::string>& overri
     if (each.name != name) continue;
     Shape out = each;
     read_overrides(list_fields(out.run), overrides);
+    check_values(list_fields(out.run));
     out.run.model.max_seqlen = out.run.data.seq_len;
     return out;
   }

@@ -146,7 +146,7 @@ class Rounds {
     }
     const auto trained = std::ranges::count(plan, "", &RunConfig::weights_of);
     if (trained > budget_.runs) {
-      fmt::print(stderr, "With the next round there would be {} runs, more than {}: no more rounds.\n",
+      fmt::print(stderr, "With the next round there would be {} trainings, more than {}: no more rounds.\n",
                  trained, budget_.runs);
       return false;
     }

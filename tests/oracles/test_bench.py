@@ -160,6 +160,14 @@ def test_what_is_refused(tmp_path):
     answer = run("bench", "prefill", *TINY, "--encodings=rope", "--opponents=lazy", "--json", cwd=tmp_path)
     assert answer.returncode == 1 and "the opponent 'lazy' is not known" in answer.stderr
     assert "2 opponents had no result" in answer.stderr
+    for unknown in ("fire", "rope:base=10000"):
+        words = ["bench", "prefill", *TINY, f"--encodings={unknown}", "--opponents=eager", "--json"]
+        asked = run(*words, cwd=tmp_path)
+        assert asked.returncode == 1 and f"the opponents have no '{unknown}'" in asked.stderr
+    for setting in ("grad_acc_steps=4", "dtype=bf16", "recompute=full"):
+        asked = refused("bench", "step", *TINY, "--opponents", "--json", setting, cwd=tmp_path)
+        assert "grad_acc_steps, dtype and recompute as they are" in asked
+    assert "data.batch_size is 0" in refused("bench", "step", "--size=quick", "data.batch_size=0", cwd=tmp_path)
 
 
 def test_a_terminal_sees_a_bar(tmp_path):

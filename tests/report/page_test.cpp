@@ -167,6 +167,28 @@ TEST(Report, HostileNamesStayText) {
   expect_contains(results_csv(s), "\"a\"\"b'><img src=x onerror=alert(1)>\x1b[31m,\"\"\"");
 }
 
+TEST(Report, HostileMetricsStayText) {
+  const std::string evil = "<b onclick=alert(1)>";
+  const Json axis{{"name", "length"}, {"unit", "x" + evil}, {"meaning", "how long" + evil}};
+  const Json metric{{"name", "nll"},
+                    {"axis", axis},
+                    {"title", "loss" + evil},
+                    {"unit", "nats" + evil},
+                    {"meaning", "m" + evil},
+                    {"higher_better", false},
+                    {"baselines", {{"unigram" + evil, {{"1", 2.0}}}}}};
+  const Comparison c;
+  for (const std::string encoding : {"darope", "hope", "nope"})
+    for (int64_t seed = 0; seed < 3; ++seed)
+      c.add("text", encoding, seed, "nll", {1, 2}, planted,
+            {{"schema", 2}, {"metrics", Json::array({metric})}});
+  write_report(c.path(), {c.path()});
+  const std::string page = read_file(c.path() / "report.html");
+  expect_contains(page, "nats&lt;b onclick=alert(1)&gt;");
+  const size_t data = page.find("application/json");  // which the browser does not read as HTML
+  EXPECT_EQ(page.substr(0, data).find("<b onclick"), std::string::npos);
+}
+
 TEST(Report, NamesHaveNoMeaningInTables) {
   const Comparison c;
   for (const std::string encoding : {"darope", "[2cm]^~*\\input{x};y"})
