@@ -167,7 +167,9 @@ def test_what_is_refused(tmp_path):
     for setting in ("grad_acc_steps=4", "dtype=bf16", "recompute=full"):
         asked = refused("bench", "step", *TINY, "--opponents", "--json", setting, cwd=tmp_path)
         assert "grad_acc_steps, dtype and recompute as they are" in asked
-    assert "data.batch_size is 0" in refused("bench", "step", "--size=quick", "data.batch_size=0", cwd=tmp_path)
+    assert "data.batch_size is 0" in refused(
+        "bench", "step", "--size=quick", "data.batch_size=0", cwd=tmp_path
+    )
 
 
 def test_a_terminal_sees_a_bar(tmp_path):
