@@ -17,9 +17,11 @@ struct Kept {
 };
 
 // How many times attention keeps something for each pair of tokens.
-double kept_of_scores(const DecoderConfig& c, const Traits& traits, int64_t length, bool on_cpu) {
-  if (!traits.linear && !traits.grouped) return 3;  // it makes its own scores; a bias serves all sequences
+double kept_of_scores(const DecoderConfig& c, const Traits& traits, bool learns, int64_t length,
+                      bool on_cpu) {
+  if (traits.flash_attention == "no") return 3;  // it makes its own scores
   if (!on_cpu) return 0;
+  if (!traits.linear && learns) return 3;  // a bias with a gradient has no fast way; without, it serves all
   if (c.dropout > 0) return 3;  // shares, those that are left and which they are: there is no fast way
   return traits.linear && length <= longest_short() ? 1 : 0;
 }
@@ -54,7 +56,8 @@ TrainingMemory training_memory(const DecoderConfig& model, const Plan& plan, con
   for (size_t i = 0; i < names.size(); ++i) {
     const Traits& traits = find_encoding(names[i]).traits;
     const Kept kept = kept_by(model, plan.layers[i]);
-    const double scores = pairs * kept_of_scores(model, traits, length, on_cpu);
+    const bool learns = !plan.layers[i].encoding->parameters().empty();
+    const double scores = pairs * kept_of_scores(model, traits, learns, length, on_cpu);
     const double inside = size * (tokens * kept.inside + scores);
     largest = std::max(largest, inside);
     out.activations += size * tokens * kept.boundary + (config.recompute == "full" ? 0 : inside);

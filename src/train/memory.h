@@ -19,8 +19,6 @@ struct TrainingMemory {
 TrainingMemory training_memory(const DecoderConfig& model, const Plan& plan, const TrainConfig& config,
                                int64_t batch, int64_t length, at::ScalarType compute, bool on_cpu);
 
-constexpr double kSurely = 0.75;  // of what is told: so much it takes at the least
-
 std::string memory_text(double bytes);  // in GiB, or below one in MiB
 
 }  // namespace darope
