@@ -9,7 +9,6 @@ import torch.nn.functional as F
 from torch.utils.checkpoint import checkpoint
 
 ROTARY = ("rope", "hope", "yarn", "darope")
-KNOWN = ("nope", "cope", "pope", *ROTARY)
 ENCODINGS = ("nope", *ROTARY, "pope", "cope")
 BASE, POPE_BASE, COPE_PLACES, YARN_FACTOR = 500_000.0, 10_000.0, 64, 4.0
 

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 #include <torch/version.h>
 
+#include "base/csv.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/json.h"
@@ -27,17 +28,17 @@ Object to_json(const Result& r, const Conditions& c) {
   out["best_seconds"] = r.rounds.best(), out["spread"] = r.rounds.spread();
   out["tokens_per_second"] = r.tokens / r.rounds.best();
   out["operations"] = r.cost.operations, out["bytes"] = r.cost.bytes;
-  out["floor_seconds"] = r.floor, out["peak_bytes"] = r.rounds.peak_bytes, out["ratio"] = r.ratio;
+  out["floor_seconds"] = r.floor, out["peak_bytes"] = nullptr, out["ratio"] = r.ratio;
+  if (r.rounds.peak_bytes) out["peak_bytes"] = *r.rounds.peak_bytes;
   out["copy_bytes_per_second"] = c.speeds.bytes, out["operations_per_second"] = c.speeds.operations;
   return out;
 }
 
-// Rounds apart by blanks; quotes where a comma would end a cell.
+// Rounds apart by blanks.
 std::string cell(const Object& value) {
   if (value.is_array()) return fmt::format("{}", fmt::join(value.get<std::vector<double>>(), " "));
-  if (!value.is_string()) return value.dump();
-  const std::string text = value;
-  return text.find_first_of(",\"") == text.npos ? text : value.dump();
+  if (value.is_null()) return "";
+  return value.is_string() ? csv_cell(value) : value.dump();
 }
 
 std::string csv_head() {
@@ -47,6 +48,13 @@ std::string csv_head() {
   std::vector<std::string> names;
   for (const auto& [name, value] : row.items()) names.push_back(name);
   return fmt::format("{}\n", fmt::join(names, ","));
+}
+
+void check_csv(const std::filesystem::path& file) {
+  check_writable(file);
+  if (std::filesystem::exists(file) && size_of_file(file) > 0 && !read_file(file).starts_with(csv_head()))
+    throw Error(fmt::format("--csv {}: it has other columns than 'darope bench' writes; give another file",
+                            file.string()));
 }
 
 }  // namespace
@@ -71,29 +79,26 @@ std::string table_line(const Result& r) {
   const double best = r.rounds.best();
   const std::string of =
       r.encoding.empty() || r.what.empty() ? r.encoding + r.what : r.encoding + ", " + r.what;
-  return fmt::format("{:<34} {:<20} {:>10.3f} {:>6.1f}% {:>10} {:>9.0f} {:>8.2f} {:>7}", of, r.who,
-                     best * 1e3, 100 * r.rounds.spread(),
+  return fmt::format("{:<34} {:<20} {:>10.3f} {:>6.1f}% {:>10} {:>9} {:>8.2f} {:>7}", of, r.who, best * 1e3,
+                     100 * r.rounds.spread(),
                      r.tokens > 0 ? fmt::format("{:.1f}", r.tokens / best / 1e3) : "",
-                     double(r.rounds.peak_bytes) / double(1 << 20), best / r.floor,
-                     r.ratio > 0 ? fmt::format("{:.2f}", r.ratio) : "");
+                     r.rounds.peak_bytes ? fmt::format("{:.0f}", double(*r.rounds.peak_bytes) / 0x1p20) : "",
+                     best / r.floor, r.ratio > 0 ? fmt::format("{:.2f}", r.ratio) : "");
 }
 
 std::string json_line(const Result& result, const Conditions& conditions) {
   return to_json(result, conditions).dump();
 }
 
-void check_csv(const std::filesystem::path& file) {
-  if (std::filesystem::exists(file) && !read_file(file).starts_with(csv_head()))
-    throw Error(fmt::format("--csv {}: it has other columns than 'darope bench' writes; give another file",
-                            file.string()));
+CsvFile::CsvFile(const std::filesystem::path& path) : file_((check_csv(path), path)) {
+  if (size_of_file(path) == 0) file_.append(csv_head());
 }
 
-void append_csv(const std::filesystem::path& file, const Result& result, const Conditions& conditions) {
+void CsvFile::append(const Result& result, const Conditions& conditions) {
   const Object row = to_json(result, conditions);
   std::vector<std::string> cells;
   for (const auto& [name, value] : row.items()) cells.push_back(cell(value));
-  const std::string there = std::filesystem::exists(file) ? read_file(file) : csv_head();
-  write_file(file, fmt::format("{}{}\n", there, fmt::join(cells, ",")));
+  file_.append(fmt::format("{}\n", fmt::join(cells, ",")));
 }
 
 }  // namespace darope

@@ -1,6 +1,7 @@
 #pragma once
 #include <filesystem>
 
+#include "base/files.h"
 #include "bench/bench.h"
 
 namespace darope {
@@ -25,8 +26,15 @@ Conditions conditions_now(at::Device device, at::ScalarType type);
 std::string table_head();
 std::string table_line(const Result& result);
 std::string json_line(const Result& result, const Conditions& conditions);
-void check_csv(const std::filesystem::path& file);  // an Error where it is there and has other columns
-// Behind the rows that are there.
-void append_csv(const std::filesystem::path& file, const Result& result, const Conditions& conditions);
+
+// Rows behind those that are there. An Error where the file has other columns, or cannot be written.
+class CsvFile {
+ public:
+  explicit CsvFile(const std::filesystem::path& path);
+  void append(const Result& result, const Conditions& conditions);
+
+ private:
+  AppendFile file_;
+};
 
 }  // namespace darope

@@ -80,8 +80,7 @@ Shape find_shape(const std::string& name, const std::vector<std::string>& overri
     known.push_back(each.name);
     if (each.name != name) continue;
     Shape out = each;
-    read_overrides(list_fields(out.run), overrides);
-    check_values(list_fields(out.run));
+    load_config(out.run, {}, overrides);
     out.run.model.max_seqlen = out.run.data.seq_len;
     return out;
   }

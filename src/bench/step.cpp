@@ -63,7 +63,7 @@ Rounds time_training(const Shape& shape, const std::string& encoding, const Trai
   const Scratch scratch;
   train(model, data, training, scratch.path(), {.on_step = on_step});
   if (trace) trace->save(timing.trace);
-  out.peak_bytes = peak_memory(device);
+  if (device.is_cuda()) out.peak_bytes = peak_memory(device);
   return out;
 }
 

@@ -68,7 +68,7 @@ Rounds time_calls(at::Device device, const Timing& timing, const std::function<C
     out.seconds.push_back(seconds_of(device, timing.steps, [&] { call.run(); }));
     if (timing.between) timing.between();
   }
-  out.peak_bytes = peak_memory(device);
+  if (device.is_cuda()) out.peak_bytes = peak_memory(device);
   return out;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,8 +23,8 @@ struct Speeds {
 Speeds measure_speeds(at::Device device, at::ScalarType type);
 
 struct Rounds {
-  std::vector<double> seconds;  // a call, the mean of each round
-  int64_t peak_bytes = 0;
+  std::vector<double> seconds;        // a call, the mean of each round
+  std::optional<int64_t> peak_bytes;  // of a GPU: a process has held more for other things
   double best() const;
   double spread() const;  // of the worst over the best, less one
 };

@@ -28,16 +28,14 @@ void say_memory(const RunConfig& config, at::Device device, at::ScalarType type)
   const TrainingMemory needed =
       training_memory(config.model, Plan(config.model), config, config.data.batch_size, config.data.seq_len,
                       type, device.is_cpu());
-  const double there = double(free_memory(device));
-  const bool is_told = there > 0;
-  const std::string sentence =
-      fmt::format("memory for this training: it takes about {}, and {} are free: {}",
-                  memory_text(needed.whole()), memory_text(there), how_to_take_less(config));
-  if (is_told && needed.state > there) throw Error("there is not enough " + sentence, kFailed);
+  const double there = double(free_memory(device));  // 0: nobody says
+  const std::string free = there > 0 ? fmt::format(", {} are free", memory_text(there)) : "";
+  const std::string sentence = fmt::format("memory for this training: it takes about {}{}: {}",
+                                           memory_text(needed.whole()), free, how_to_take_less(config));
+  if (there > 0 && needed.state > there) throw Error("there is not enough " + sentence, kFailed);
   fmt::print(stderr, "memory: about {} ({} of weights, gradients and moments, {} of activations){}\n",
-             memory_text(needed.whole()), memory_text(needed.state), memory_text(needed.activations),
-             is_told ? fmt::format(", {} are free", memory_text(there)) : "");
-  if (is_told && needed.whole() > there) fmt::print(stderr, "there may be too little {}\n", sentence);
+             memory_text(needed.whole()), memory_text(needed.state), memory_text(needed.activations), free);
+  if (there > 0 && needed.whole() > there) fmt::print(stderr, "there may be too little {}\n", sentence);
 }
 
 }  // namespace darope

@@ -105,18 +105,19 @@ Tensor Decoder::hidden(const Tensor& tokens, const Tensor& rows, const Reading& 
     context.starts = document_starts(reading.documents);
     context.positions = positions = positions - context.starts;
   }
-  const Tensor embedded = plan_.layers.front().encoding->embed(those(plan_.position_weights),
-                                                               embed(w(plan_.embedding), tokens), positions);
-  Tensor x = dropped(embedded, training);
+  Tensor x = dropped(plan_.layers.front().encoding->embed(those(plan_.position_weights),
+                                                          embed(w(plan_.embedding), tokens), positions),
+                     training);
   Tensor normed = rms_norm(x, w(plan_.layers.front().attention_norm), config_.norm_eps);
   const Passage passage{positions, rows, context, reading};
   for (size_t i = 0; i < plan_.layers.size(); ++i) {
     if (reading.look.input) reading.look.input(plan_.layers[i], normed, positions);
-    const auto part = [this, i, passage](const Tensor& from, const Tensor& from_normed) {
-      return block(i, from, from_normed, passage);
+    const auto part = [this, i, passage](Tensor from, Tensor from_normed) {
+      return block(i, std::move(from), std::move(from_normed), passage);
     };
     const std::vector<Tensor> out =
-        reading.recompute ? recomputed(part, x, normed, training && config_.dropout > 0) : part(x, normed);
+        reading.recompute ? recomputed(part, x, normed, training && config_.dropout > 0)
+                          : part(std::move(x), std::move(normed));  // gone once the block needs them no more
     x = out[0], normed = out[1];
     if (reading.loss && out.size() > 2)
       *reading.loss = reading.loss->defined() ? *reading.loss + out[2] : out[2];

@@ -5,6 +5,7 @@
 
 #include <cctype>
 
+#include "base/csv.h"
 #include "base/files.h"
 #include "report/picture.h"
 #include "report/results.h"

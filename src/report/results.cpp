@@ -2,8 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-
+#include "base/csv.h"
 #include "report/power.h"
 #include "report/words.h"
 #include "stats/power.h"
@@ -323,25 +322,7 @@ std::string csv_row(const Dataset& d, const Metric& metric, double x, const Cell
                      number(c.normalised_true));
 }
 
-bool is_number(std::string_view text) {
-  if (text.starts_with('+')) text.remove_prefix(1);
-  double value = 0;
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return problem == std::errc() && end == text.data() + text.size();
-}
-
 }  // namespace
-
-std::string csv_cell(const std::string& text) {
-  // A spreadsheet takes what begins so for a formula, and runs it; numbers are ours, and stay numbers.
-  const bool formula = !text.empty() &&
-                       std::string_view("=+-@\t\r").find(text[0]) != std::string_view::npos &&
-                       !is_number(text);
-  if (!formula && text.find_first_of(",;\t\"\r\n") == std::string::npos) return text;
-  std::string safe = formula ? "\"'" : "\"";
-  for (const char c : text) safe += c == '"' ? "\"\"" : std::string(1, c);
-  return safe + '"';
-}
 
 ordered_json results_json(const Summary& s, const Gathered& all) {
   const auto list = [](const auto& items, const auto& each) {

@@ -7,7 +7,6 @@ namespace darope::report {
 
 // results.json; docs/results-schema.md says what each key means.
 nlohmann::ordered_json results_json(const Summary& summary, const Gathered& all);
-std::string csv_cell(const std::string& text);    // quoted where it must be, as RFC 4180 has it
 std::string results_csv(const Summary& summary);  // a row per dataset, metric, place and encoding
 
 }  // namespace darope::report

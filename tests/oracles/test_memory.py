@@ -10,7 +10,7 @@ from programs import DAROPE, ROOT
 SETTINGS = [ROOT / "configs" / "quick" / "train.yaml", "device=cpu", "threads=1", "steps=2", "dump_dir=run"]
 SETTINGS += ["data.test_examples=4", "data.free_running=0"]
 ENOUGH = "darope: there is not enough memory for this training: try "
-LARGE = ["model.dim=4096", "model.n_heads=32", "model.n_layers=24"]
+LARGE = ["model.dim=16384", "model.n_heads=128", "model.n_layers=96"]  # terabytes of weights
 CHANGES = "try data.batch_size=10000 grad_acc_steps=2 (steps of as many sequences), or recompute=full, or "
 
 
@@ -40,12 +40,22 @@ def test_memory_that_runs_out_is_a_sentence(tmp_path):
     def limit():
         resource.setrlimit(resource.RLIMIT_DATA, (3 << 29, 3 << 29))
 
-    words = [*SETTINGS, "data.batch_size=1000", "data.seq_len=128", "model.dim=256"]
-    asked = subprocess.run(
-        [DAROPE, "train", *map(str, words)], capture_output=True, text=True, cwd=tmp_path, preexec_fn=limit
+    def sentences(*settings):
+        words = map(str, [*SETTINGS[:-3], "data.test_examples=4", "data.free_running=0", *settings])
+        asked = subprocess.run(
+            [DAROPE, "train", *words], capture_output=True, text=True, cwd=tmp_path, preexec_fn=limit
+        )
+        assert asked.returncode == 1, asked.stderr
+        return asked.stderr.splitlines()
+
+    *_, last = sentences("dump_dir=run", "data.batch_size=1000", "data.seq_len=128", "model.dim=256")
+    assert last.startswith(f"{ENOUGH}data.batch_size=500 "), last
+    # Activations that are not there, and weights that are: it warns, and begins.
+    _, warning, *_, last = sentences(
+        "data.batch_size=100000", "model.dim=512", "model.n_layers=16", "dump_dir=other"
     )
-    *_, sentence = asked.stderr.splitlines()
-    assert asked.returncode == 1 and sentence.startswith(f"{ENOUGH}data.batch_size=500 "), asked.stderr
+    assert warning.startswith("there may be too little memory for this training: it takes about "), warning
+    assert last.startswith(f"{ENOUGH}data.batch_size=50000 "), last
 
 
 def test_less_is_taken_where_blocks_are_computed_again(tmp_path):

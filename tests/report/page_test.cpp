@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "base/csv.h"
 #include "planted.h"
 #include "report/exports.h"
 #include "report/report.h"

@@ -62,6 +62,7 @@ TEST(TrainingMemory, IsToldWithinAThirdOfWhatIsMeasured) {
       {.encoding = "pope"},
       {.encoding = "cope"},
       {.encoding = "alibi"},
+      {.encoding = "fire"},
       {.encoding = "darope", .style = "nanogpt", .dim = 128, .layers = 6},
       {.vocabulary = 8192, .tied = false},
       {.dim = 256, .layers = 2, .batch = 1},

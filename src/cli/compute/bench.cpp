@@ -31,12 +31,13 @@ class Runner {
         settings_(settings),
         shape_(find_shape(settings.size, overrides)),
         device_(find_device(shape_.run.device)) {
-    if (!settings.csv.empty()) check_csv(settings.csv);
     use_threads(shape_.run, device_.is_cpu());
     trials_ = bench.trials(shape_, settings.encodings);
     variants_ = settings.opponents.empty()     ? std::vector<std::string>{}
                 : settings.opponents == "true" ? variants_of(bench, device_)
                                                : split(settings.opponents);
+    if (!settings.opponents.empty()) check_opponents(shape_.run, variants_);
+    if (!settings.csv.empty()) csv_.emplace(settings.csv);
     conditions_ = conditions_now(device_, find_dtype(shape_.run.dtype, device_));
     const int64_t times = std::max<int64_t>(1, int64_t(variants_.size()));
     progress_.emplace("round", int64_t(trials_.size()) * times * settings.timing.rounds, 0);
@@ -45,17 +46,17 @@ class Runner {
   void run() {
     if (!settings_.json) fmt::print("{}\n", table_head());
     for (const Trial& trial : trials_) {
-      if (variants_.empty()) say_ours(trial, time(trial, nullptr));
+      if (variants_.empty()) say_ours(trial, time(trial, [] {}));
       for (const std::string& variant : variants_) against(trial, variant);
     }
     if (failed_ > 0) throw Error(fmt::format("{} opponents had no result", failed_), kFailed);
   }
 
  private:
-  Rounds time(const Trial& trial, Opponent* opponent) {
+  Rounds time(const Trial& trial, const std::function<void()>& other) {
     Timing timing = settings_.timing;
     timing.between = [&] {
-      if (opponent) opponent->round();
+      other();
       ++rounds_;
       if (progress_->terminal()) progress_->show(rounds_, trial.encoding + " " + trial.what);
     };
@@ -64,19 +65,27 @@ class Runner {
 
   // What an opponent cannot do is said, and ours is timed all the same.
   void against(const Trial& trial, const std::string& variant) {
-    try {
-      Opponent opponent(bench_, shape_, trial, variant, settings_.timing);
-      const Rounds ours = time(trial, &opponent);
-      say_ours(trial, ours);
-      Result theirs = result_of(trial, opponent.rounds());
-      theirs.who = variant, theirs.ratio = theirs.rounds.best() / ours.best();
-      say(theirs);
-    } catch (const Error& e) {
-      if (e.code() != kFailed) throw;
-      progress_->clear();
-      fmt::print(stderr, "{} has no result for {} {}: {}\n", variant, trial.encoding, trial.what, e.what());
-      ++failed_;
-    }
+    std::optional<Opponent> opponent;
+    const auto ask = [&](const auto& what) {
+      try {
+        what();
+      } catch (const Error& e) {
+        if (e.code() != kFailed) throw;
+        progress_->clear();
+        fmt::print(stderr, "{} has no result for {} {}: {}\n", variant, trial.encoding, trial.what, e.what());
+        opponent.reset();
+        ++failed_;
+      }
+    };
+    ask([&] { opponent.emplace(bench_, shape_, trial, variant, settings_.timing); });
+    const Rounds ours = time(trial, [&] {
+      if (opponent) ask([&] { opponent->round(); });
+    });
+    say_ours(trial, ours);
+    if (!opponent) return;
+    Result theirs = result_of(trial, opponent->rounds());
+    theirs.who = variant, theirs.ratio = theirs.rounds.best() / ours.best();
+    say(theirs);
   }
 
   Result result_of(const Trial& t, const Rounds& rounds) const {
@@ -103,7 +112,7 @@ class Runner {
     progress_->clear();
     fmt::print("{}\n", settings_.json ? json_line(result, conditions_) : table_line(result));
     std::fflush(stdout);
-    if (!settings_.csv.empty()) append_csv(settings_.csv, result, conditions_);
+    if (csv_) csv_->append(result, conditions_);
   }
 
   const Bench& bench_;
@@ -113,6 +122,7 @@ class Runner {
   std::vector<Trial> trials_;
   std::vector<std::string> variants_;
   Conditions conditions_;
+  std::optional<CsvFile> csv_;
   std::optional<Progress> progress_;
   int64_t rounds_ = 0, failed_ = 0;
   double before_ = 0;  // seconds of the trial before
