@@ -179,6 +179,33 @@ TEST(Report, NamesHaveNoMeaningInTables) {
   expect_contains(csv, ",\"[2cm]^~*\\input{x};y\",");  // where ';' is what separates cells
 }
 
+// A metric's title and unit are a stranger's as well: everywhere the page says them.
+TEST(Report, HostileMetricsStayText) {
+  const std::string evil = "<b stranger>";
+  const Json metric{{"name", "nll" + evil},
+                    {"title", "t" + evil},
+                    {"unit", "u" + evil},
+                    {"meaning", evil},
+                    {"higher_better", false},
+                    {"baselines", {{evil, {{"1", 1.5}}}}},
+                    {"axis", {{"name", "length" + evil}, {"unit", "x" + evil}, {"meaning", evil}}}};
+  const Comparison c;
+  for (const std::string encoding : {"rope", "nope", "darope"})
+    for (int64_t seed = 0; seed < 4; ++seed) {
+      c.add("d" + evil, encoding, seed, "nll", {}, planted,
+            {{"schema", 2}, {"metrics", Json::array({metric})}, {"family", evil}, {"dtype", evil}});
+      std::string lines;
+      for (const double x : {1, 2})
+        for (int64_t i = 0; i < 20; ++i)
+          lines += to_line({"nll" + evil, "length" + evil, x, i, i, planted(encoding, seed, x, i)});
+      write_file(c.folder("d" + evil, encoding, seed) / "results.jsonl", lines);
+    }
+  write_report(c.path(), {c.path()});
+  const std::string page = read_file(c.path() / "report.html");
+  EXPECT_EQ(page.find(evil), std::string::npos);
+  expect_contains(page, "Scores: t&lt;b stranger&gt; in u&lt;b stranger&gt;");
+}
+
 TEST(Report, IsWrittenByOneAtATime) {
   const Comparison c;
   plant(c, "copy");

@@ -128,7 +128,7 @@ std::string matrix_section(const Summary& summary, const Gathered&) {
       "of a row is underlined. "
       "Beside it, against {}: ▲ better, ▼ worse, = tied, ? undecided. "
       "Hover a cell for its seeds, the mean over tokens, exact match and more.</p>",
-      units_in_words(summary), reference_choice(summary));
+      escape(units_in_words(summary)), reference_choice(summary));
   for (size_t i = 0; i < summary.lengths.size(); ++i) {
     std::string head = heading_cell("dataset"), rows;
     for (size_t e = 0; e < summary.encodings.size(); ++e)

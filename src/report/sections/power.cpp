@@ -21,7 +21,7 @@ std::string power_section(const Summary& summary, const Gathered& all) {
             row.most_seen));
     for (const Power::For& what : row.differences)
       rows += number_cell(fmt::format("<small>{} {}</small>{}", size_text(what.difference, share),
-                                      unit_text(row.metric), in_words(what)),
+                                      escape(unit_text(row.metric)), in_words(what)),
                           double(what.need.seeds));
     rows += "</tr>";
   }
