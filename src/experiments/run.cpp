@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 
 #include "base/config.h"
@@ -50,22 +51,29 @@ std::string manifest(const std::string& data_order, const std::string& dtype) {
          "\n";
 }
 
-void write_scores(Decoder& model, const Dataset& data, const fs::path& file) {
+// False, and no file, where a score is not finite: such a run diverged, and has no scores.
+bool write_scores(Decoder& model, const Dataset& data, const fs::path& file) {
   std::string lines;
-  evaluate(model, data, evaluations_of(data, model), [&](const Score& s) { lines += to_line(s); });
-  write_file(file, lines);
+  bool finite = true;
+  evaluate(model, data, evaluations_of(data, model), [&](const Score& s) {
+    finite &= std::isfinite(s.value);
+    lines += to_line(s);
+  });
+  if (finite) write_file(file, lines);
+  return finite;
 }
 
 // The last weights are what a comparison is about; those of the lowest validation loss are scored beside
-// them.
-void write_all_scores(Decoder& model, const Dataset& data, const RunFolder& folder) {
-  write_scores(model, data, folder.scores());
+// them. False where those of the last are not finite.
+bool write_all_scores(Decoder& model, const Dataset& data, const RunFolder& folder) {
+  if (!write_scores(model, data, folder.scores())) return false;
   const std::optional<Checkpoint> best = newest_checkpoint(folder.best());
-  if (!best) return;
+  if (!best) return true;
   const Tensor last = model.weights().flat().clone();
   model.weights().read(SafetensorsFile(best->folder / kModelFile), model.weights().flat());
   write_scores(model, data, folder.best_scores());
   model.weights().flat().copy_(last);
+  return true;
 }
 
 RunFacts facts_of(const RunConfig& config, const Dataset& data, Decoder& model, const TrainReport& report) {
@@ -121,7 +129,7 @@ void score_weights(const Scored& of, Decoder model) {
                       "again to score {}",
                       trained.path().string(), facts.steps, last->step, of.config.model.encoding));
     model.weights().read(SafetensorsFile(last->folder / kModelFile), model.weights().flat());
-    write_scores(model, of.data, folder.scores());
+    facts.diverged = !write_scores(model, of.data, folder.scores());
   }
   write_file(folder.metrics(), read_metrics_file(trained));
   facts.encoding = of.config.model.encoding;
@@ -273,12 +281,12 @@ int run(RunConfig given, const Resume& resume) {
   if (!report.diverged) {
     fmt::print(stderr, "scoring the test examples\n");
     const auto begin = std::chrono::steady_clock::now();
-    write_all_scores(model, data, folder);
+    facts.diverged = !write_all_scores(model, data, folder);
     facts.scoring_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   }
   facts.peak_memory_bytes = peak_memory(model.device());
   write_finished(folder, facts);
-  return report.diverged ? kNonFinite : kDone;
+  return facts.diverged ? kNonFinite : kDone;
 }
 
 }  // namespace darope

@@ -142,6 +142,26 @@ TEST(Gather, RefusesOtherTestsAndDoubles) {
                   "both hold hope on copy with seed 1");
 }
 
+TEST(Gather, RefusesOtherAccountsOfOneTest) {
+  for (const auto& [changes, words] : std::vector<std::pair<Json, std::string>>{
+           {{{"chance", 0.2}}, "another chance"},
+           {{{"true_chance", 0.4}}, "another chance"},
+           {{{"best_constant", {{"1", 0.4}, {"2", 0.5}}}}, "another best constant answer"}}) {
+    const Comparison c;
+    plant(c, "copy");
+    c.add("copy", "rope", 0, "token_accuracy", {1, 2}, planted, changes);
+    expect_contains(error_of([&] { gather({c.path()}); }),
+                    "were not tested alike: token_accuracy has " + words);
+  }
+  const Comparison c;
+  plant(c, "copy");
+  c.add("copy", "rope", 0, "token_accuracy", {1, 2}, planted);
+  const std::filesystem::path scores = c.folder("copy", "rope", 0) / "results.jsonl";
+  std::string lines = read_file(scores);
+  write_file(scores, lines.replace(lines.find("\"tokens\":1"), 10, "\"tokens\":9"));
+  expect_contains(error_of([&] { gather({c.path()}); }), "token_accuracy has other numbers of tokens");
+}
+
 TEST(Gather, FoldersOfShardsCountAsOne) {
   const Comparison one, other;
   one.add("copy", "hope", 0, "token_accuracy", {1, 2}, planted);
