@@ -50,7 +50,8 @@ void write_second_version(const Comparison& c, const std::string& encoding, int6
                       .at = 1,
                       .example = i,
                       .cluster = i / cluster_size,
-                      .value = planted(encoding, 0, 1, i)});
+                      .value = planted(encoding, 0, 1, i),
+                      .tokens = 1 + i % 7});
     for (const double at : {0.5, 512.0})
       lines += to_line({.metric = "surprise", .axis = "position", .at = at, .example = i, .value = at});
   }
