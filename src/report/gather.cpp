@@ -83,7 +83,8 @@ std::string told_otherwise(const Metric& a, const Metric& b) {
   if (a.unit != b.unit) return "another unit";
   if (a.axis.unit != b.axis.unit) return "another unit of its axis";
   if (differ(a.chance, b.chance) || differ(a.true_chance, b.true_chance)) return "another chance";
-  if (!a.floor.empty() && !b.floor.empty() && a.floor != b.floor) return "another best constant answer";
+  for (const auto& [at, floor] : a.floor)
+    if (b.floor.contains(at) && b.floor.at(at) != floor) return "another best constant answer";
   return "";
 }
 
