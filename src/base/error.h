@@ -12,7 +12,7 @@ enum ExitCode : int {
   kFailed = 1,       // a runtime failure
   kUsage = 2,        // bad arguments, config or input
   kCheckFailed = 3,  // a verification said no
-  kNonFinite = 4,    // training stopped on a non-finite value
+  kNonFinite = 4,    // training stopped on a non-finite value, or scores are not finite
   kBusy = 5,         // another process is at work there
   kPreempted = 75,   // saved on request, resumable
   kInterrupted = 130,

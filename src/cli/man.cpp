@@ -45,7 +45,9 @@ std::string page(const VerbTable& program) {
   }
   return out +
          ".SH EXIT STATUS\n0 done; 1 a failure at run time; 2 bad arguments, config or input; 3 a check said "
-         "no; 4 training stopped on a value that is not finite; 5 another process is at work there; 75 "
+         "no; 4 training stopped on a value that is not finite, or its scores are not finite; 5 another "
+         "process "
+         "is at work there; 75 "
          "stopped on request after saving; 130 interrupted after saving.\n";
 }
 

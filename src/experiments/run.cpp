@@ -51,12 +51,12 @@ std::string manifest(const std::string& data_order, const std::string& dtype) {
          "\n";
 }
 
-// Says whether they are finite; else there are none.
+// False, and no file, where a score is not finite: such a run diverged, and has no scores.
 bool write_scores(Decoder& model, const Dataset& data, const fs::path& file) {
   std::string lines;
   bool finite = true;
   evaluate(model, data, evaluations_of(data, model), [&](const Score& s) {
-    finite = finite && std::isfinite(s.value);
+    finite &= std::isfinite(s.value);
     lines += to_line(s);
   });
   if (finite) write_file(file, lines);
@@ -64,16 +64,16 @@ bool write_scores(Decoder& model, const Dataset& data, const fs::path& file) {
 }
 
 // The last weights are what a comparison is about; those of the lowest validation loss are scored beside
-// them.
+// them. False where those of the last are not finite.
 bool write_all_scores(Decoder& model, const Dataset& data, const RunFolder& folder) {
-  const bool finite = write_scores(model, data, folder.scores());
+  if (!write_scores(model, data, folder.scores())) return false;
   const std::optional<Checkpoint> best = newest_checkpoint(folder.best());
-  if (!best) return finite;
+  if (!best) return true;
   const Tensor last = model.weights().flat().clone();
   model.weights().read(SafetensorsFile(best->folder / kModelFile), model.weights().flat());
   write_scores(model, data, folder.best_scores());
   model.weights().flat().copy_(last);
-  return finite;
+  return true;
 }
 
 RunFacts facts_of(const RunConfig& config, const Dataset& data, Decoder& model, const TrainReport& report) {

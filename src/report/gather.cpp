@@ -76,14 +76,36 @@ std::string tests_in_words(const Run& run) {
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
+// What two runs say otherwise of one metric; only what both tell can differ.
+std::string told_otherwise(const Metric& a, const Metric& b) {
+  const auto differ = [](const auto& one, const auto& other) { return one && other && *one != *other; };
+  if (a.higher_better != b.higher_better) return "another better direction";
+  if (a.unit != b.unit) return "another unit";
+  if (a.axis.unit != b.axis.unit) return "another unit of its axis";
+  if (differ(a.chance, b.chance) || differ(a.true_chance, b.true_chance)) return "another chance";
+  for (const auto& [at, floor] : a.floor)
+    if (b.floor.contains(at) && b.floor.at(at) != floor) return "another best constant answer";
+  return "";
+}
+
 // Scores are paired by example and averaged over seeds, so every run of a dataset has to have them all.
 void refuse_other_tests(const Run& a, const Run& b) {
   const auto alike = [](const auto& one, const auto& other) {
     return one.first == other.first && one.second.examples == other.second.examples;
   };
+  const auto as_long = [](const auto& one, const auto& other) {
+    const std::vector<double>&first = one.second.tokens, &second = other.second.tokens;
+    return first.empty() || second.empty() || first == second;
+  };
   if (key_of(a.metrics.front()) == key_of(b.metrics.front()) &&
-      std::equal(compared(a).begin(), compared(a).end(), compared(b).begin(), compared(b).end(), alike))
-    return;
+      std::equal(compared(a).begin(), compared(a).end(), compared(b).begin(), compared(b).end(), alike)) {
+    std::string other = told_otherwise(a.metrics.front(), b.metrics.front());
+    if (!std::equal(compared(a).begin(), compared(a).end(), compared(b).begin(), as_long))
+      other = "other numbers of tokens";
+    if (other.empty()) return;
+    throw Error(fmt::format("{} and {} were not tested alike: {} has {} in the other", a.folder.string(),
+                            b.folder.string(), a.metrics.front().name, other));
+  }
   throw Error(fmt::format("{} and {} were not tested alike: one has {}, the other {}{}", a.folder.string(),
                           b.folder.string(), tests_in_words(a), tests_in_words(b),
                           tests_in_words(a) == tests_in_words(b) ? " with other numbers" : ""));

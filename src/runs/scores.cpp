@@ -63,6 +63,8 @@ std::map<double, double> read_floor(const Json& object, const char* key, const s
   return floor;
 }
 
+constexpr double kLargestScore = 1e15;  // sums and squares of such are still numbers
+
 struct Line {
   double value, tokens;                 // tokens: 0 where they are not told
   std::optional<int64_t> cluster = {};  // none in the first version
@@ -109,6 +111,9 @@ ScoreTable read_scores(std::string_view text, const std::string& file) {
   each_line(text, file, [&](const Json& line, const std::string& where) {
     Line score{need<double>(line, "value", where), get_or<double>(line, "tokens", 0, where)};
     const auto example = need<int64_t>(line, "example", where);
+    if (!(std::abs(score.value) <= kLargestScore))
+      throw Error(
+          fmt::format("{}: 'value' is {}, and no score is beyond {}", where, score.value, kLargestScore));
     if (score.tokens < 0)
       throw Error(fmt::format("{}: 'tokens' is {}, and should be at least 1", where, score.tokens));
     if (line.contains("cluster")) score.cluster = need<int64_t>(line, "cluster", where);

@@ -92,6 +92,22 @@ def test_tasks_are_scored_in_every_way(tmp_path):
     } == {1}
 
 
+def test_scores_that_are_not_finite_are_a_diverged_run(tmp_path):
+    text_file(tmp_path)
+    model = ["model.dim=32", "model.n_layers=1", "model.n_heads=1", "data.test_examples=8"]
+    wild = ["steps=1", "optim.lr=1e10", "optim.warmup=0", "optim.weight_decay=0"]
+    words = ["--encodings", "nope,sinusoidal", "--seeds", "1", "threads=1", *model, *wild]
+    printed = done("compare", "--data", "own.txt", "--out", "wild", *words, cwd=tmp_path)
+    facts = [json.loads(file.read_text()) for file in (tmp_path / "wild").glob("runs/*/run.json")]
+    assert "diverged" in [each["status"] for each in facts] and "diverged on own" in printed, printed
+    for file in (tmp_path / "wild").glob("runs/*/run.json"):
+        if json.loads(file.read_text())["status"] == "diverged":
+            assert not (file.parent / "results.jsonl").exists()
+            said = run("eval", file.parent, cwd=tmp_path)
+            assert said.returncode == 4 and "are not finite" in said.stderr, said.stderr
+    done("report", "wild", cwd=tmp_path)
+
+
 def test_a_diverged_run_is_shown_as_such(tmp_path):
     printed = done("compare", *TASK, "--out", "wild", "optim.lr=1e30", "optim.warmup=0", cwd=tmp_path)
     assert "darope diverged on parity with seed 0" in printed

@@ -50,7 +50,8 @@ void write_second_version(const Comparison& c, const std::string& encoding, int6
                       .at = 1,
                       .example = i,
                       .cluster = i / cluster_size,
-                      .value = planted(encoding, 0, 1, i)});
+                      .value = planted(encoding, 0, 1, i),
+                      .tokens = 1 + i % 7});
     for (const double at : {0.5, 512.0})
       lines += to_line({.metric = "surprise", .axis = "position", .at = at, .example = i, .value = at});
   }
@@ -140,6 +141,26 @@ TEST(Gather, RefusesOtherTestsAndDoubles) {
   other.add("copy", "hope", 1, "token_accuracy", {1, 2}, planted, {{"seconds", 9.5}});
   expect_contains(error_of([&] { gather({one.path(), other.path()}); }),
                   "both hold hope on copy with seed 1");
+}
+
+TEST(Gather, RefusesOtherAccountsOfOneTest) {
+  for (const auto& [changes, words] : std::vector<std::pair<Json, std::string>>{
+           {{{"chance", 0.2}}, "another chance"},
+           {{{"true_chance", 0.4}}, "another chance"},
+           {{{"best_constant", {{"1", 0.4}, {"2", 0.5}}}}, "another best constant answer"}}) {
+    const Comparison c;
+    plant(c, "copy");
+    c.add("copy", "rope", 0, "token_accuracy", {1, 2}, planted, changes);
+    expect_contains(error_of([&] { gather({c.path()}); }),
+                    "were not tested alike: token_accuracy has " + words);
+  }
+  const Comparison c;
+  plant(c, "copy");
+  c.add("copy", "rope", 0, "token_accuracy", {1, 2}, planted);
+  const std::filesystem::path scores = c.folder("copy", "rope", 0) / "results.jsonl";
+  std::string lines = read_file(scores);
+  write_file(scores, lines.replace(lines.find("\"tokens\":1"), 10, "\"tokens\":9"));
+  expect_contains(error_of([&] { gather({c.path()}); }), "token_accuracy has other numbers of tokens");
 }
 
 TEST(Gather, FoldersOfShardsCountAsOne) {

@@ -168,28 +168,6 @@ TEST(Report, HostileNamesStayText) {
   expect_contains(results_csv(s), "\"a\"\"b'><img src=x onerror=alert(1)>\x1b[31m,\"\"\"");
 }
 
-TEST(Report, HostileMetricsStayText) {
-  const std::string evil = "<b onclick=alert(1)>";
-  const Json axis{{"name", "length"}, {"unit", "x" + evil}, {"meaning", "how long" + evil}};
-  const Json metric{{"name", "nll"},
-                    {"axis", axis},
-                    {"title", "loss" + evil},
-                    {"unit", "nats" + evil},
-                    {"meaning", "m" + evil},
-                    {"higher_better", false},
-                    {"baselines", {{"unigram" + evil, {{"1", 2.0}}}}}};
-  const Comparison c;
-  for (const std::string encoding : {"darope", "hope", "nope"})
-    for (int64_t seed = 0; seed < 3; ++seed)
-      c.add("text", encoding, seed, "nll", {1, 2}, planted,
-            {{"schema", 2}, {"metrics", Json::array({metric})}});
-  write_report(c.path(), {c.path()});
-  const std::string page = read_file(c.path() / "report.html");
-  expect_contains(page, "nats&lt;b onclick=alert(1)&gt;");
-  const size_t data = page.find("application/json");  // which the browser does not read as HTML
-  EXPECT_EQ(page.substr(0, data).find("<b onclick"), std::string::npos);
-}
-
 TEST(Report, NamesHaveNoMeaningInTables) {
   const Comparison c;
   for (const std::string encoding : {"darope", "[2cm]^~*\\input{x};y"})
@@ -200,6 +178,33 @@ TEST(Report, NamesHaveNoMeaningInTables) {
   expect_contains(latex, "{[}2cm]\\textasciicircum{}\\textasciitilde{}{*}\\textbackslash{}input\\{x\\};y");
   expect_contains(latex, "\n{*}set & ");
   expect_contains(csv, ",\"[2cm]^~*\\input{x};y\",");  // where ';' is what separates cells
+}
+
+// A metric's title and unit are a stranger's as well: everywhere the page says them.
+TEST(Report, HostileMetricsStayText) {
+  const std::string evil = "<b stranger>";
+  const Json metric{{"name", "nll" + evil},
+                    {"title", "t" + evil},
+                    {"unit", "u" + evil},
+                    {"meaning", evil},
+                    {"higher_better", false},
+                    {"baselines", {{evil, {{"1", 1.5}}}}},
+                    {"axis", {{"name", "length" + evil}, {"unit", "x" + evil}, {"meaning", evil}}}};
+  const Comparison c;
+  for (const std::string encoding : {"rope", "nope", "darope"})
+    for (int64_t seed = 0; seed < 4; ++seed) {
+      c.add("d" + evil, encoding, seed, "nll", {}, planted,
+            {{"schema", 2}, {"metrics", Json::array({metric})}, {"family", evil}, {"dtype", evil}});
+      std::string lines;
+      for (const double x : {1, 2})
+        for (int64_t i = 0; i < 20; ++i)
+          lines += to_line({"nll" + evil, "length" + evil, x, i, i, planted(encoding, seed, x, i)});
+      write_file(c.folder("d" + evil, encoding, seed) / "results.jsonl", lines);
+    }
+  write_report(c.path(), {c.path()});
+  const std::string page = read_file(c.path() / "report.html");
+  EXPECT_EQ(page.find(evil), std::string::npos);
+  expect_contains(page, "Scores: t&lt;b stranger&gt; in u&lt;b stranger&gt;");
 }
 
 TEST(Report, IsWrittenByOneAtATime) {

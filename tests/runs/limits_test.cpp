@@ -65,6 +65,13 @@ TEST(Limits, PlacesOfAMetricHaveAnEnd) {
   expect_contains(error_of([&] { read_scores(lines, "a"); }), "more than 16384 places");
 }
 
+TEST(Limits, ScoresHaveABound) {
+  const std::string fine = to_line({.metric = "nll", .value = -1e15});
+  EXPECT_EQ(error_of([&] { read_scores(fine, "a"); }), "");
+  const std::string beyond = fine + to_line({.metric = "nll", .example = 1, .value = 1e16});
+  expect_contains(error_of([&] { read_scores(beyond, "a"); }), "a line 2: 'value' is 1e+16");
+}
+
 // Nobody's report reads what a stranger listed: only what a run could have written.
 TEST(Limits, NoOtherFilesAreHashedThanThoseOfARun) {
   const Comparison in;

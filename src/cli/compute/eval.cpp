@@ -109,11 +109,24 @@ void print_shares(const std::vector<ScoreMean>& means, const std::vector<Metric>
       }
 }
 
+std::string lines_of(const EvalSettings& settings, SavedRun& run, const Dataset& data,
+                     const std::vector<const Evaluation*>& chosen) {
+  std::string lines;
+  evaluate(*run.model, data, chosen, [&](const Score& s) {
+    if (!std::isfinite(s.value))
+      throw Error(fmt::format("the scores of {} are not finite, {} first: score another checkpoint with "
+                              "--step, or train it again with a smaller optim.lr",
+                              settings.run, s.metric),
+                  kNonFinite);
+    lines += to_line(s);
+  });
+  return lines;
+}
+
 // One evaluation that stands apart from the test of the run's own data.
 void eval_apart(const EvalSettings& settings, SavedRun& run, const Dataset& data,
                 const Evaluation& evaluation, const std::vector<std::string>& overrides) {
-  std::string lines;
-  evaluate(*run.model, data, {&evaluation}, [&](const Score& s) { lines += to_line(s); });
+  const std::string lines = lines_of(settings, run, data, {&evaluation});
   EvalSettings named = settings;
   named.only = {std::string(evaluation.traits.name)};
   if (!data.extent.empty()) named.only.push_back(data.extent);
@@ -173,8 +186,7 @@ void eval_verb(const EvalSettings& settings, const std::vector<std::string>& ove
     return each->traits.of_its_own;
   });
   if (chosen.empty()) return;
-  std::string lines;
-  evaluate(*run.model, data, chosen, [&](const Score& s) { lines += to_line(s); });
+  const std::string lines = lines_of(settings, run, data, chosen);
   const Found found{data.name, "", "", metrics_of(chosen, data), lines};
   const std::vector<ScoreMean> means = means_of(read_scores(lines, data.name));
   if (settings.json)
