@@ -41,7 +41,7 @@ def test_seeds_are_added_in_rounds(tmp_path):
 def test_rounds_stop_at_their_limit_and_go_on_where_they_were_stopped(tmp_path):
     text_file(tmp_path)
     few = run("compare", *SETTLE, "rounds=[2,3]", "--until", "5", cwd=tmp_path)
-    assert few.returncode == 0 and "6 runs, more than 5: no more rounds" in few.stderr
+    assert few.returncode == 0 and "6 trainings, more than 5: no more rounds" in few.stderr
     assert {look["round"] for look in looks(tmp_path / "mine")} == {1}
     shutil.rmtree(tmp_path / "mine")
     longer = [each.replace("steps=4", "steps=400") for each in SETTLE]
