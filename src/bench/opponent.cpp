@@ -17,7 +17,7 @@ namespace {
 
 std::vector<std::string> split_words(const std::string& variant) {
   std::vector<std::string> out;
-  std::istringstream words(variant);
+  std::istringstream words(variant + '-');  // so that an empty last word is one too
   for (std::string word; std::getline(words, word, '-');) out.push_back(word);
   return out;
 }
@@ -89,8 +89,7 @@ void check_opponents(const RunConfig& run, const std::vector<std::string>& varia
 }
 
 std::vector<std::string> variants_of(const Bench& bench, at::Device device) {
-  if (!device.is_cuda()) return {"compile"};
-  if (bench.name == "kernels") return {"compile"};
+  if (!device.is_cuda() || bench.name == "kernels") return {"compile"};
   if (bench.name == "step") return {"compile-cudnn", "graphs-cudnn", "compile-cudnn-chunks"};
   return {"compile-cudnn", "graphs-cudnn", "compile-flash"};
 }

@@ -160,9 +160,11 @@ def test_what_is_refused(tmp_path):
     for setting in ("grad_acc_steps=2", "recompute=full", "dtype=bf16"):
         said = refused("bench", "step", *TINY, "--opponents=eager", setting, cwd=tmp_path)
         assert setting.split("=")[0] in said
-    assert "the opponent 'lazy' is not known" in refused(
-        "bench", "step", *TINY, "--opponents=lazy", cwd=tmp_path
-    )
+    for variant in ("lazy", "eager-", ","):
+        said = refused("bench", "step", *TINY, f"--opponents={variant}", cwd=tmp_path)
+        assert f"the opponent '{variant.strip(',')}' is not known" in said
+    settings = ["bench", "prefill", "--size=quick", "--encodings", "rope,hope", "data.batch_size=0"]
+    assert "data.batch_size" in refused(*settings, cwd=tmp_path)  # the last is no encoding
     assert "data.batch_size" in refused("bench", "step", "--size=quick", "data.batch_size=0", cwd=tmp_path)
     assert "none/speed.csv" in refused("bench", "step", *TINY, "--csv=none/speed.csv", cwd=tmp_path)
 

@@ -138,6 +138,7 @@ void add(CLI::App& all, const Bench& bench) {
       ->capture_default_str();
   verb->add_option("--encodings", settings->encodings, "which ones, by commas")
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->default_str(std::string(bench.encodings));
   verb->add_option("--rounds", settings->timing.rounds, "the best of them counts")
       ->capture_default_str()

@@ -214,7 +214,8 @@ void add_eval(CLI::App& app) {
                    "evaluate with another encoding that the weights fit, such as yarn:factor=8 for rope");
   verb->add_option("--only", settings->only,
                    "these evaluations, comma-separated, instead of those a training ends with")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->allow_extra_args(false);
   verb->add_option("--positions", settings->asked.positions,
                    "the loss at so many positions of long documents, each in a single pass");
   verb->add_flag("--retrieval", settings->asked.retrieval,
