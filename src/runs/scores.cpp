@@ -87,6 +87,14 @@ Scores collect(const Lines& lines) {
   return scores;
 }
 
+void check_shares(const Metric& metric, const std::map<double, Scores>& places, const std::string& file) {
+  for (const auto& [at, scores] : places)
+    for (size_t i = 0; i < scores.values.size(); ++i)
+      if (scores.values[i] < 0 || scores.values[i] > 1)
+        throw Error(fmt::format("{}: {} of example {} is {}, and a share should be from 0 to 1", file,
+                                metric.name, scores.examples[i], scores.values[i]));
+}
+
 // Examples of the first version count up from 0: a line that is missing leaves a gap.
 void check_whole(const ScoreTable& scores, const std::string& file) {
   for (const auto& [key, places] : scores)
@@ -217,6 +225,7 @@ void check_described(const ScoreTable& scores, const std::vector<Metric>& metric
     if (!scores.contains(key_of(metric)))
       throw Error(fmt::format("{}: there is no score of {} along {}, which the run was scored by", file,
                               metric.name, metric.axis.name));
+    if (metric.is_share()) check_shares(metric, scores.at(key_of(metric)), file);
   }
   for (const auto& [key, places] : scores)
     if (!described.contains(key))
