@@ -2,12 +2,16 @@
 
 namespace darope {
 
+Sha256::Digest Sha256::digest() {
+  Digest digest;
+  SHA256_Final(digest.data(), &state_);
+  return digest;
+}
+
 std::string Sha256::hex() {
   static constexpr char kDigits[] = "0123456789abcdef";
-  unsigned char digest[SHA256_DIGEST_LENGTH];
-  SHA256_Final(digest, &state_);
   std::string out;
-  for (const unsigned char byte : digest) out += {kDigits[byte >> 4], kDigits[byte & 15]};
+  for (const unsigned char byte : digest()) out += {kDigits[byte >> 4], kDigits[byte & 15]};
   return out;
 }
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -13,9 +14,11 @@ namespace darope {
 // them, and, unlike the library's newer interface, link without pulling in all of it.
 class Sha256 {
  public:
+  using Digest = std::array<unsigned char, SHA256_DIGEST_LENGTH>;
   Sha256() { SHA256_Init(&state_); }
   void add(std::span<const std::byte> bytes) { SHA256_Update(&state_, bytes.data(), bytes.size()); }
-  std::string hex();  // once, at the end
+  Digest digest();    // once, at the end
+  std::string hex();  // the same in letters
 
  private:
   SHA256_CTX state_;

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "assets.h"
-#include "report/script.h"
+#include "report/document.h"
 #include "report/sections/sections.h"
 #include "report/style.h"
 
@@ -58,26 +58,16 @@ std::string render_page(const Summary& summary, const Gathered& all) {
                                     {"reference", index_of(summary, summary.reference)},
                                     {"lengths", lengths_data(summary)},
                                     {"curves", curves_data(summary, all)}};
-  std::string html =
-      "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'><meta name='viewport' "
-      "content='width=device-width, initial-scale=1'>"
-      "<meta http-equiv='Content-Security-Policy' content=\"default-src 'none'; script-src 'unsafe-inline'; "
-      "style-src 'unsafe-inline'; "
-      "img-src data:\">"
-      "<meta name='color-scheme' content='light dark'><link rel='icon' href='data:,'><title>Which positional "
-      "encoding?</title>\n<style>";
-  html += assets::page_css;
-  html += assets::picture_css;
-  html += "</style></head>\n<body><header><h1>Which positional encoding?</h1>" + page_header(summary, all) +
-          "</header>\n" + toolbar(summary) + "\n<main>";
+  std::string body = "<header><h1>Which positional encoding?</h1>" + page_header(summary, all) +
+                     "</header>\n" + toolbar(summary) + "\n<main>";
   for (const Section& section : kSections)
-    if (const std::string body = section.render(summary, all); !body.empty())
-      html += fmt::format("\n<section id='{}'><h2>{}</h2>{}</section>", section.id, section.title, body);
-  html += "</main>\n<script type='application/json' id='data'>" + script_safe(data) + "</script>\n<script>";
-  html += assets::chart_js;
-  html += "</script>\n<script>";
-  html += assets::page_js;
-  return html + "</script>\n</body></html>\n";
+    if (const std::string html = section.render(summary, all); !html.empty())
+      body += fmt::format("\n<section id='{}'><h2>{}</h2>{}</section>", section.id, section.title, html);
+  return to_html({.title = "Which positional encoding?",
+                  .styles = {assets::page_css, assets::picture_css},
+                  .body = body + "</main>\n",
+                  .data = data,
+                  .scripts = {assets::chart_js, assets::page_js}});
 }
 
 }  // namespace darope::report

@@ -72,6 +72,19 @@ def test_is_quiet_and_asks_nothing_of_a_network(page):
     assert asked.startswith("file:")
 
 
+def test_runs_no_script_but_its_own(report, tmp_path):
+    """Whatever gets past the escaping is not run, be it an element or an attribute."""
+    planted = "<script>document.title = 'broken'</script><img src=x onerror=\"document.title = 'broken'\">"
+    copy = tmp_path / "report.html"
+    copy.write_text(report.read_text().replace("<main>", f"<main>{planted}"))
+    driver = open_page(copy, 1280)
+    try:
+        assert driver.title == "Which positional encoding?" and chart(driver)
+        assert len([entry for entry in complaints(driver) if "Content Security Policy" in entry["message"]]) >= 2
+    finally:
+        driver.quit()
+
+
 def test_verdict_comes_first_in_plain_words(page):
     assert [h.text for h in page.find_elements(By.TAG_NAME, "h2")][0] == "Verdict"
     answers = page.find_element(By.CSS_SELECTOR, "#verdict .answers").text
