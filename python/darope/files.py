@@ -6,13 +6,19 @@ import hashlib
 import io
 import json
 import os
+import secrets
+import shutil
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from os import PathLike
+from pathlib import Path
 from typing import BinaryIO
 
 __all__ = [
     "LARGE",
     "Bounded",
+    "new_folder",
     "open_plain",
     "parse_json",
     "read_bytes",
@@ -72,6 +78,21 @@ def sha256_of_file(file: str | PathLike) -> str:
         while piece := opened.read(1 << 20):
             digest.update(piece)
     return digest.hexdigest()
+
+
+@contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """Where a folder is made that is there whole or not at all: it gets its name at the end."""
+    if path.is_symlink() or path.exists() and not (path.is_dir() and not any(path.iterdir())):
+        raise ValueError(f"{path} is there already and is not empty: choose another folder")
+    half = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
+    half.mkdir(parents=True)
+    try:
+        yield half
+        half.rename(path)
+    except BaseException:
+        shutil.rmtree(half)
+        raise
 
 
 class Bounded(io.RawIOBase):

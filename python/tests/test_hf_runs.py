@@ -7,6 +7,7 @@ import json
 import math
 import os
 import random
+import shutil
 import subprocess
 import sys
 
@@ -203,6 +204,17 @@ def test_export_loads_by_its_own_code(run, encoding, tmp_path):
         f"| encoding | {encoding.partition(';')[0]}" in card and "optim:" in card and "| steps | 12 |" in card
     )
     assert "is not empty" in module("export", run(encoding), "--to", "hf", out, code=2).stderr
+
+
+@pytest.mark.parametrize("to", ["hf", "stock"])
+def test_an_export_that_fails_leaves_nothing(run, to, tmp_path):
+    """The card is made last, of scores that were changed behind the program's back."""
+    changed = tmp_path / "run"
+    shutil.copytree(run("rope"), changed)
+    scores = changed / "results.jsonl"
+    scores.write_text(scores.read_text().replace('"value":', '"value":1', 1))
+    assert "results.jsonl" in module("export", changed, "--to", to, tmp_path / "out", code=3).stderr
+    assert [each.name for each in tmp_path.iterdir()] == ["run"]
 
 
 @torch.no_grad()

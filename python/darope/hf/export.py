@@ -8,6 +8,7 @@ import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from .. import base_name
+from ..files import new_folder
 from ..terminal import Damaged
 from .card import card_of
 from .configuration import DaropeConfig
@@ -21,25 +22,27 @@ REMOTE_CODE = "modeling_darope.py"
 
 def export_hf(run: Path, out: Path) -> None:
     """The model as it is; who loads it needs this package, and is told so."""
-    model = DaropeForCausalLM.from_pretrained(run)
-    module = Path(REMOTE_CODE).stem
-    model.config.auto_map = {
-        "AutoConfig": f"{module}.DaropeConfig",
-        "AutoModelForCausalLM": f"{module}.DaropeForCausalLM",
-    }
-    _save(model, run, out)
-    (out / REMOTE_CODE).write_text((Path(__file__).parent / "remote_code.py").read_text())
-    compare_logits(model, DaropeForCausalLM.from_pretrained(out), 0)
+    with new_folder(out) as folder:
+        model = DaropeForCausalLM.from_pretrained(run)
+        module = Path(REMOTE_CODE).stem
+        model.config.auto_map = {
+            "AutoConfig": f"{module}.DaropeConfig",
+            "AutoModelForCausalLM": f"{module}.DaropeForCausalLM",
+        }
+        _save(model, run, folder)
+        (folder / REMOTE_CODE).write_text((Path(__file__).parent / "remote_code.py").read_text())
+        compare_logits(model, DaropeForCausalLM.from_pretrained(folder), 0)
 
 
 def export_stock(run: Path, out: Path, encoding: str | None = None) -> None:
     """As a Llama, where it is one."""
     options = {} if encoding is None else {"encoding": encoding}
-    stock = LlamaForCausalLM(stock_config(DaropeConfig.from_pretrained(run, **options)))
-    model = DaropeForCausalLM.from_pretrained(run, **options)
-    stock.load_state_dict(model.state_dict())
-    _save(stock, run, out)
-    compare_logits(model, LlamaForCausalLM.from_pretrained(out, use_safetensors=True), 1e-4)
+    with new_folder(out) as folder:
+        stock = LlamaForCausalLM(stock_config(DaropeConfig.from_pretrained(run, **options)))
+        model = DaropeForCausalLM.from_pretrained(run, **options)
+        stock.load_state_dict(model.state_dict())
+        _save(stock, run, folder)
+        compare_logits(model, LlamaForCausalLM.from_pretrained(folder, use_safetensors=True), 1e-4)
 
 
 def stock_config(config: DaropeConfig) -> LlamaConfig:
@@ -111,8 +114,6 @@ def compare_logits(ours, theirs, tolerance: float, length: int | None = None) ->
 
 
 def _save(model, run: Path, out: Path) -> None:
-    if out.exists() and any(out.iterdir()):
-        raise ValueError(f"{out} is not empty: choose another folder")
     model.save_pretrained(out)
     tokenizer = tokenizer_for(run)
     if tokenizer is not None:

@@ -11,7 +11,7 @@ from transformers import AutoConfig, AutoModelForCausalLM
 
 from .. import base_name, folders
 from ..encoding import Encoding
-from ..files import sha256_of_file
+from ..files import new_folder, sha256_of_file
 from .configuration import DaropeConfig
 from .export import compare_logits
 from .modeling import DaropeForCausalLM
@@ -22,24 +22,24 @@ __all__ = ["import_llama"]
 def import_llama(source: Path, encoding: str, out: Path) -> None:
     """Writes OUT/checkpoints/0000000000, from which `darope train OUT/import.yaml` goes on. DaRoPE begins at
     w = 0, alpha = 1, where it is RoPE inside the window; that is checked by logits."""
-    if out.exists() and any(out.iterdir()):
-        raise ValueError(f"{out} is not empty: choose another folder")
-    config = daropes_config(AutoConfig.from_pretrained(source, trust_remote_code=False), encoding)
-    stock = AutoModelForCausalLM.from_pretrained(
-        source, dtype=torch.float32, use_safetensors=True, trust_remote_code=False
-    )
-    model = DaropeForCausalLM(config)
-    fresh, unknown = model.load_state_dict(stock.state_dict(), strict=False)
-    of_encoding = {f".{name}." for name in map(base_name, config.layer_encodings)}
-    missing = [name for name in fresh if not any(part in name for part in of_encoding)]
-    if missing or unknown:
-        raise ValueError(
-            f"{source} is no plain Llama: {', '.join([*missing, *unknown][:3])} has no counterpart"
+    with new_folder(out) as folder:
+        config = daropes_config(AutoConfig.from_pretrained(source, trust_remote_code=False), encoding)
+        stock = AutoModelForCausalLM.from_pretrained(
+            source, dtype=torch.float32, use_safetensors=True, trust_remote_code=False
         )
-    begin_as_rope(model)
-    if {base_name(name) for name in config.layer_encodings} <= {"rope", "darope"}:
-        compare_logits(stock, model, 1e-4, config.max_position_embeddings)
-    write_run(model, out)
+        model = DaropeForCausalLM(config)
+        fresh, unknown = model.load_state_dict(stock.state_dict(), strict=False)
+        of_encoding = {f".{name}." for name in map(base_name, config.layer_encodings)}
+        missing = [name for name in fresh if not any(part in name for part in of_encoding)]
+        if missing or unknown:
+            raise ValueError(
+                f"{source} is no plain Llama: {', '.join([*missing, *unknown][:3])} has no counterpart"
+            )
+        begin_as_rope(model)
+        if {base_name(name) for name in config.layer_encodings} <= {"rope", "darope"}:
+            compare_logits(stock, model, 1e-4, config.max_position_embeddings)
+        write_run(model, folder)
+        (folder / "import.yaml").write_text(_settings(config, out))
 
 
 def daropes_config(config, encoding: str) -> DaropeConfig:
@@ -83,7 +83,7 @@ def begin_as_rope(model: DaropeForCausalLM) -> None:
 
 
 def write_run(model: DaropeForCausalLM, out: Path) -> None:
-    """A checkpoint of step 0, as the trainer writes them, and the settings that belong to it."""
+    """A checkpoint of step 0, as the trainer writes them."""
     folder = out / folders.CHECKPOINTS / "0000000000"
     model.save_pretrained(folder)
     weights = {name: t for name, t in model.state_dict().items() if not _tied(model, name)}
@@ -100,7 +100,6 @@ def write_run(model: DaropeForCausalLM, out: Path) -> None:
     ]
     (folder / folders.CHECKSUMS).write_text(json.dumps({"files": files}, indent=1) + "\n")
     (folder / folders.COMPLETE).touch()
-    (out / "import.yaml").write_text(_settings(model.config, out))
 
 
 def _settings(config: DaropeConfig, out: Path) -> str:
