@@ -2,13 +2,13 @@
 made that could be left: what was synced, beside none of the rest, all of its names, or all but half of the
 last bytes. The same command then has to end as if nothing had happened, and nothing that was safe is lost.
 
-.venv/bin/python tests/oracles/power.py [VERB...]     # every call of training, bundles and `data prepare`
+.venv/bin/python tests/oracles/power.py [VERB[:i/N]...]     # every call of training, bundles, `data prepare`
 """
 
+import itertools
 import json
 import os
 import pathlib
-import random
 import shutil
 import subprocess
 import sys
@@ -163,9 +163,9 @@ class Loss:
             None if left_by(self.name, self.here) == self.expected else "another outcome of the command again"
         )
 
-    def every_loss(self, share=1.0, seed=0):
-        """(kind of disk, call, what is lost) after each call, or after a share of them drawn by a seed."""
-        draw, saved = random.Random(seed), 0
+    def every_loss(self, wanted):
+        """(kind of disk, call, what is lost) of each disk that is wanted, and of the last ones."""
+        saved, counted = 0, itertools.count()
         shutil.rmtree(self.here)
         shutil.copytree(self.before, self.here)
         disk = Disk(self.here)
@@ -175,9 +175,15 @@ class Loss:
             if call == "sync" and folder.parent.name == "checkpoints" and folder.name.isdigit():
                 saved = max(saved, int(folder.name))
             for kind in KINDS:
-                if draw.random() < share or number == len(self.calls):
+                if wanted(next(counted)) or number == len(self.calls):
                     yield kind, number, self.problem(disk, kind, saved, number == len(self.calls))
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:] or NAMES, lambda name, folder: Loss(name, folder).every_loss(), "after"))
+    sys.exit(
+        main(
+            sys.argv[1:] or NAMES,
+            lambda name, folder, wanted: Loss(name, folder).every_loss(wanted),
+            "after",
+        )
+    )

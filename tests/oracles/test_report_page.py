@@ -80,7 +80,9 @@ def test_runs_no_script_but_its_own(report, tmp_path):
     driver = open_page(copy, 1280)
     try:
         assert driver.title == "Which positional encoding?" and chart(driver)
-        assert len([entry for entry in complaints(driver) if "Content Security Policy" in entry["message"]]) >= 2
+        assert (
+            len([entry for entry in complaints(driver) if "Content Security Policy" in entry["message"]]) >= 2
+        )
     finally:
         driver.quit()
 
