@@ -89,6 +89,10 @@ def test_the_report_reads_it(comparison):
     assert described["axis"]["name"] == "position" and not described["higher_better"]
     darope("report", "mine", "--csv", "scores.csv", cwd=comparison)
     assert ",nll,position,15,rope," in (comparison / "scores.csv").read_text()
+    page = (comparison / "mine" / "report.html").read_text()
+    shown = page.partition("<section id='evaluations'>")[2].partition("</section>")[0]
+    assert "loss by position" in shown and "tokens before the one that is told" in shown
+    assert all(f"</svg>{encoding}</span>" in shown for encoding in ("rope", "hope"))
 
 
 DOCUMENTS = ["--positions", 64, "--documents", "long.jsonl"]
