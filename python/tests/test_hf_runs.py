@@ -172,6 +172,12 @@ def test_the_card_tells_of_data_and_scores(tmp_path):
         mean = math.fsum(row["value"] for row in scores) / len(scores)
         row = next(line for line in card.splitlines() if line.startswith(f"| {step} | {what} |"))
         assert f"{mean:.4f} nats per token" in row and f"| {len(scores)} |" in row
+    long = tmp_path / "long.jsonl"
+    long.write_text(2 * (json.dumps({"text": 30 * "the cat sat on the mat. "}) + "\n"))
+    call(PROGRAM, "eval", folder, "--positions", 64, "--documents", long)
+    module("export", folder, "--to", "hf", tmp_path / "asked")
+    card = (tmp_path / "asked" / "README.md").read_text()
+    assert "| loss | band 1 |" in card and "| loss by position | position 0 |" in card
     config = folder / "config.yaml"
     config.write_text(config.read_text() + "# ```\n# <img src=x>\n")
     module("export", folder, "--to", "hf", tmp_path / "fenced")

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <tuple>
 
 namespace darope {
@@ -46,8 +47,12 @@ std::vector<ScoreMean> means_of(const ScoreTable& scores) {
 }
 
 std::string table_of(const std::vector<ScoreMean>& means, const std::vector<Metric>& metrics) {
+  constexpr int64_t kMostPlaces = 32;  // that fit a screen: a longer curve is for the report
+  std::map<ScoreKey, int64_t> places;
+  for (const ScoreMean& each : means) ++places[each.key];
   std::string out, axis;
   for (const ScoreMean& each : means) {
+    if (places[each.key] > kMostPlaces) continue;
     if (each.key.axis != axis) {
       axis = each.key.axis;
       out +=
@@ -59,6 +64,8 @@ std::string table_of(const std::vector<ScoreMean>& means, const std::vector<Metr
                        each.deviation, each.examples);
     if (metric) out += baselines_at(*metric, each.at, place);
   }
+  for (const auto& [key, count] : places)
+    if (count > kMostPlaces) out += fmt::format("{} along {}: {} places\n", key.metric, key.axis, count);
   return out;
 }
 

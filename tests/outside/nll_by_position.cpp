@@ -28,14 +28,17 @@ class NllByPosition {
     in_batches(model, *test.set, examples_at_once(model, length), test.set->size(),
                [&](const Batch& batch, int64_t first) {
                  const Tensor nll = model.nll(batch).view({batch.tokens.size(0), -1}).cpu();
+                 const Tensor scored = (batch.weight > 0).view_as(nll).cpu();  // the rest is padding
                  for (int64_t i = 0; i < nll.size(0); ++i)
-                   for (int64_t at = 0; at < nll.size(1); ++at)
+                   for (int64_t at = 0; at < nll.size(1); ++at) {
+                     if (!scored[i][at].item<bool>()) continue;
                      emit({.metric = "nll",
                            .axis = "position",
                            .at = double(at),
                            .example = first + i,
                            .cluster = test.set->cluster(first + i),
                            .value = nll[i][at].item<double>()});
+                   }
                });
   }
 };

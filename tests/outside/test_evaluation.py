@@ -89,6 +89,36 @@ def test_the_report_reads_it(comparison):
     assert described["axis"]["name"] == "position" and not described["higher_better"]
     darope("report", "mine", "--csv", "scores.csv", cwd=comparison)
     assert ",nll,position,15,rope," in (comparison / "scores.csv").read_text()
+    page = (comparison / "mine" / "report.html").read_text()
+    shown = page.partition("<section id='evaluations'>")[2].partition("</section>")[0]
+    assert "loss by position" in shown and "tokens before the one that is told" in shown
+    assert all(f"</svg>{encoding}</span>" in shown for encoding in ("rope", "hope"))
+
+
+def test_padding_is_not_scored(tmp_path):
+    """Of pieces of different lengths, each has a score for every token of its own. A curve of so many places
+    is left to the report."""
+    pieces = [[[60, 64, 67, 60 + step % 7] for step in range(3 + i)] for i in range(8)]
+    parts = {part: pieces for part in ("train", "valid", "test")}
+    (tmp_path / "pieces.json").write_text(json.dumps(parts))
+    darope("data", "prepare", "jsb", "pieces.json", "--out", "jsb", cwd=tmp_path)
+    words = ["--data", "jsb", "steps=2", "data.seq_len=48", *MODEL]
+    darope("compare", *words, "--encodings", "rope", "--seeds", 1, "--out", "mine", cwd=tmp_path)
+    run = tmp_path / "mine" / "runs" / "jsb-rope-s0"
+    whole, by_position = {}, {}
+    for text in (run / "results.jsonl").read_text().splitlines():
+        line = json.loads(text)
+        if line["axis"] == "length":
+            whole[line["example"]] = line
+        else:
+            by_position.setdefault(line["example"], {})[line["x"]] = line["value"]
+    assert {example: len(values) for example, values in by_position.items()} == {
+        i: 4 * len(piece) - 1 for i, piece in enumerate(pieces)
+    }
+    for example, values in by_position.items():
+        assert sum(values.values()) / len(values) == pytest.approx(whole[example]["value"], abs=1e-6)
+    told = darope("eval", run, "--only", "nll-by-position", cwd=tmp_path)
+    assert "nll along position: 39 places" in told and told.count("\n") == 3
 
 
 DOCUMENTS = ["--positions", 64, "--documents", "long.jsonl"]

@@ -84,7 +84,7 @@ def _scores(run: Path, facts: dict) -> str:
 def _means(run: Run, step: object, asked: str) -> Iterable[tuple]:
     """A row for each metric and place, in the order of the file."""
     metrics = (run.facts or _object(run.folder / folders.MANIFEST)).get("metrics", [])
-    described = {each["name"]: each for each in metrics}
+    described = {(each["name"], each["axis"]["name"]): each for each in metrics}
 
     def place(row: dict) -> tuple:
         return row["metric"], row.get("axis", "length"), row["x"]
@@ -93,7 +93,7 @@ def _means(run: Run, step: object, asked: str) -> Iterable[tuple]:
     for key, rows in groupby(run.rows(folders.SCORES), place):
         scores.setdefault(key, []).extend(row["value"] for row in rows if row["value"] is not None)
     for (metric, axis, x), values in scores.items():
-        about, at = described.get(metric, {}), f"{x:g}"
+        about, at = described.get((metric, axis), {}), f"{x:g}"
         known = {"best constant answer": about.get("floor", {}), **about.get("baselines", {})}
         beside = ", ".join(f"{name} {places[at]:.4f}" for name, places in known.items() if at in places)
         mean = f"{statistics.fmean(values):.4f} {about.get('unit', '')}" if values else "none"

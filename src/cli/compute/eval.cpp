@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <map>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -86,17 +85,6 @@ void print_json(const SavedRun& run, const Dataset& data, const std::vector<Scor
                            .dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
 
-// The parts of a table that fit a screen: a curve of a hundred places is for the report.
-std::vector<ScoreMean> short_axes(const std::vector<ScoreMean>& means) {
-  constexpr int64_t kMostPlaces = 32;
-  std::map<ScoreKey, int64_t> places;
-  for (const ScoreMean& each : means) ++places[each.key];
-  std::vector<ScoreMean> shown;
-  for (const ScoreMean& each : means)
-    if (places[each.key] <= kMostPlaces) shown.push_back(each);
-  return shown;
-}
-
 // Of answers that are right or wrong, the share with Wilson's interval.
 void print_shares(const std::vector<ScoreMean>& means, const std::vector<Metric>& metrics) {
   for (const ScoreMean& each : means)
@@ -136,7 +124,7 @@ void eval_apart(const EvalSettings& settings, SavedRun& run, const Dataset& data
     print_json(run, data, means);
   } else {
     fmt::print("{}: {} at step {}, {}\n{}", data.asked, evaluation.traits.name, run.step,
-               run.config.model.encoding, table_of(short_axes(means), metrics));
+               run.config.model.encoding, table_of(means, metrics));
     print_shares(means, metrics);
   }
   std::fflush(stdout);

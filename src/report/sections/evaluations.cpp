@@ -22,7 +22,7 @@ constexpr double kNormal = 1.96;  // of a 95 % interval
 // table; a single place is a row; examples that differ are a map.
 struct Asked {
   const Summary& page;     // its encodings are those the page can hide
-  const Summary& summary;  // of the evaluations
+  const Summary& summary;  // of the evaluations, or the page's own
   const Gathered& runs;
 };
 
@@ -249,12 +249,24 @@ std::string dataset_part(const Asked& asked, const Dataset& dataset) {
   return html + "</div>";
 }
 
+// What a training's end scored along other axes than the one that is compared on.
+std::string along_other_axes(const Asked& asked, const Dataset& dataset) {
+  std::string html;
+  for (const Beside& each : dataset.beside)
+    if (each.metric.axis.name != dataset.metric.axis.name)
+      html += "<div>" + part_of(asked, dataset, each.metric) + "</div>";
+  if (html.empty()) return "";
+  return fmt::format("<h3>{}</h3><p>95 % intervals over examples.</p>{}<div class='grid wide'>{}</div>",
+                     escape(dataset.name), legend(asked, dataset), html);
+}
+
 }  // namespace
 
 std::string evaluations_section(const Summary& summary, const Gathered& all) {
-  if (!summary.evaluations) return "";
-  const Asked asked{summary, *summary.evaluations, *all.evaluations};
   std::string html;
+  for (const Dataset& dataset : summary.datasets) html += along_other_axes({summary, summary, all}, dataset);
+  if (!summary.evaluations) return html;
+  const Asked asked{summary, *summary.evaluations, *all.evaluations};
   for (const Dataset& dataset : summary.evaluations->datasets)
     if (!dataset.lengths.empty()) html += dataset_part(asked, dataset);
   return html;
