@@ -46,6 +46,22 @@ def test_encodings_as_json():
     assert [row["name"] for row in rows if row["flash_attention"] == "no"] == ["cope"]
 
 
+def test_every_option_is_listed_and_taken():
+    """A default, given by hand, changes nothing; another name is refused."""
+    shape = dict(d_model=64, heads=1, head_dim=64, train_length=1024)
+    for row in darope.encodings():
+        for option, values in row["options"].items():
+            for value in filter(None, values.split("|")):
+                darope.create(f"{row['name']}:{option}={value}", **shape)
+        with pytest.raises(ValueError) as refusal:
+            darope.create(f"{row['name']}:nothing=1", **shape)
+        known = str(refusal.value).partition("Known: ")[2].split(", ")
+        assert {"base", *row["options"]} == set(known)  # every encoding takes a base, if only to ignore it
+    rows = {row["name"]: row["options"] for row in darope.encodings()}
+    assert rows["yarn"]["ramp"] == "code|paper" and rows["pope"]["base"] == "10000"
+    assert rows["hope"] == {"base": "500000", "slow_bands": ""} and rows["alibi"] == {}
+
+
 def test_encodings_as_a_table():
     header, *lines = output("encodings").splitlines()
     for column in ("slow bands", "data-aware", "ktokens/s", "learns", "FlashAttention", "cached"):

@@ -7,7 +7,7 @@ namespace darope {
 namespace {
 
 void print_encodings() {
-  constexpr auto line = "{:<19} {:<32} {:<10} {:>9}  {:<26} {:<15} {}\n";
+  constexpr auto line = "{:<19} {:<32} {:<10} {:>9}  {:<31} {:<15} {}\n";
   fmt::print(line, "encoding", "slow bands", "data-aware", "ktokens/s", "learns", "FlashAttention",
              "cached per token");
   const auto text = [](const nlohmann::ordered_json& row, const char* column) {
@@ -21,10 +21,14 @@ void print_encodings() {
   }
   fmt::print(
       "\nktokens/s: prefill throughput in the paper's first table (1B model, context 4096, one A100).\n"
-      "Options follow a colon: hope:base=10000,slow_bands=4  yarn:factor=4,ramp=paper,temperature=off  "
-      "cope:npos_max=64,scaling=scaled\n"
-      "pope:delta_init=uniform  nope-window:window=128  sinusoidal:scale=1. rope-10k and rope-500k are rope "
-      "with that base. yarn is not trained: it is rope, stretched at evaluation.\n");
+      "rope-10k and rope-500k are rope with that base. yarn is not trained: it is rope, stretched at "
+      "evaluation.\nOptions follow a colon, as in hope:base=10000,slow_bands=4:\n");
+  for (const auto& row : encoding_rows()) {
+    std::string options;
+    for (const auto& [option, values] : row.at("options").items())
+      options += fmt::format("  {}{}{}", option, values == "" ? "" : "=", values.get<std::string>());
+    if (!options.empty()) fmt::print("  {:<18}{}\n", text(row, "name"), options);
+  }
 }
 
 }  // namespace

@@ -18,6 +18,15 @@ Json value(const std::optional<T>& x) {
 
 constexpr const char* kInits[] = {"constant", "normal", "uniform"};  // as Parameter::Init counts them
 
+// What an encoding reads when one is made, of whatever shape.
+Json options_of(const Spec& spec) {
+  Options options;
+  spec.make({.d_model = 64, .heads = 1, .kv_heads = 1, .head_dim = 64, .train_length = 1024}, options);
+  Json row = Json::object();
+  for (const Options::Known& each : options.known()) row[each.name] = each.values;
+  return row;
+}
+
 }  // namespace
 
 std::string encodings_json() {
@@ -25,6 +34,7 @@ std::string encodings_json() {
   for (const Spec& spec : encodings()) {
     Json& row = rows.emplace_back(Json::object());
     visit_columns(spec.traits, [&](const char* column, const auto& cell) { row[column] = value(cell); });
+    row["options"] = options_of(spec);
   }
   return rows.dump(2);
 }

@@ -51,14 +51,14 @@ void Options::set(const std::string& option, const std::string& value) {
     throw Error("option '" + option + "' is given twice, as " + it->second + " and as " + value);
 }
 
-const std::string* Options::find(const std::string& option) {
-  if (std::find(known_.begin(), known_.end(), option) == known_.end()) known_.push_back(option);
+const std::string* Options::find(const std::string& option, const std::string& values) {
+  if (std::ranges::find(known_, option, &Known::name) == known_.end()) known_.push_back({option, values});
   const auto it = given_.find(option);
   return it == given_.end() ? nullptr : &it->second;
 }
 
 double Options::number(const std::string& option, double otherwise) {
-  const std::string* text = find(option);
+  const std::string* text = find(option, number_text(otherwise));
   if (!text) return otherwise;
   const auto value = parse_number<double>(*text);
   if (!value)
@@ -67,7 +67,7 @@ double Options::number(const std::string& option, double otherwise) {
 }
 
 std::optional<int64_t> Options::integer(const std::string& option) {
-  const std::string* text = find(option);
+  const std::string* text = find(option, "");
   if (!text) return std::nullopt;
   const auto value = parse_number<int64_t>(*text);
   if (!value) throw Error("option '" + option + "' must be a whole number; got " + shown(*text));
@@ -75,7 +75,9 @@ std::optional<int64_t> Options::integer(const std::string& option) {
 }
 
 std::string Options::choice(const std::string& option, const std::vector<std::string>& allowed) {
-  const std::string* text = find(option);
+  std::string values = allowed.front();
+  for (size_t i = 1; i < allowed.size(); ++i) values += "|" + allowed[i];
+  const std::string* text = find(option, values);
   if (!text) return allowed.front();
   if (std::find(allowed.begin(), allowed.end(), *text) == allowed.end())
     throw Error(unknown_name("value of option '" + option + "':", *text, allowed));
@@ -83,9 +85,11 @@ std::string Options::choice(const std::string& option, const std::vector<std::st
 }
 
 void Options::finish(std::string_view encoding) const {
+  std::vector<std::string> names;
+  for (const Known& each : known_) names.push_back(each.name);
   for (const auto& [option, value] : given_)
-    if (std::find(known_.begin(), known_.end(), option) == known_.end())
-      throw Error(unknown_name("option of " + std::string(encoding), option, known_));
+    if (std::ranges::find(names, option) == names.end())
+      throw Error(unknown_name("option of " + std::string(encoding), option, names));
 }
 
 }  // namespace darope

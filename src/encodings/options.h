@@ -24,11 +24,16 @@ class Options {
                      const std::vector<std::string>& allowed);  // the first is the default
   void finish(std::string_view encoding) const;
 
+  struct Known {
+    std::string name, values;  // the default or, of a choice, all of them: "4", "code|paper", or nothing
+  };
+  const std::vector<Known>& known() const { return known_; }
+
  private:
-  const std::string* find(const std::string& option);
+  const std::string* find(const std::string& option, const std::string& values);
 
   std::map<std::string, std::string> given_;
-  std::vector<std::string> known_;
+  std::vector<Known> known_;
 };
 
 }  // namespace darope
