@@ -62,4 +62,12 @@ std::string told(const DataConfig& config, const TokenSource& learned, const Tok
                      plural(test.size(), "window"), config.seq_len, from);
 }
 
+std::string told(const DataConfig& config, const Manifest& manifest, const TestSet& test) {
+  const std::string skipped =
+      manifest.skipped.empty() ? "" : fmt::format(", {} skipped by 'data prepare'", manifest.skipped.size());
+  return fmt::format("{}: {} to learn from{}. Tested on {} from {}.", config.root_dir,
+                     plural(int64_t(manifest[Split::train].items.size()), "source"), skipped,
+                     plural(test.size(), "example"), plural(witnesses_of(test), "source"));
+}
+
 }  // namespace darope

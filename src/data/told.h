@@ -1,7 +1,7 @@
 #pragma once
 #include "data/config.h"
 #include "data/dataset.h"
-#include "data/text/token_file.h"
+#include "data/prepared/manifest.h"
 
 namespace darope {
 
@@ -10,5 +10,9 @@ namespace darope {
 // tokens, from 12 files."
 std::string told(const DataConfig& config, const TokenSource& learned, const TokenSource& tested,
                  bool whole_documents, const TestSet& test);
+
+// The same of a prepared dataset: "data/mine: 40 sources to learn from, 2 skipped by 'data prepare'. Tested
+// on 77 examples from 5 sources."
+std::string told(const DataConfig& config, const Manifest& manifest, const TestSet& test);
 
 }  // namespace darope

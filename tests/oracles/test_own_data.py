@@ -151,7 +151,12 @@ def test_a_prepared_dataset_as_data(tmp_path):
     for i in range(60):
         (tmp_path / "texts" / f"{i}.txt").write_text(f"document {i} says {i * 7 % 13}.\n" * 60)
     done("data", "prepare", "text", "texts", "--out", "prepared", cwd=tmp_path)
-    done("compare", "--data", "prepared", "--encodings", "nope", "--seeds", "1", *MODEL, cwd=tmp_path)
+    words = ["compare", "--data", "prepared", "--encodings", "nope", "--seeds", "1", *MODEL]
+    plan = done(*words, "--dry-run", cwd=tmp_path)
+    assert re.match(
+        r"prepared: \d\d sources to learn from\. Tested on \d+ examples from \d+ sources?\.\n", plan
+    )
+    done(*words, cwd=tmp_path)
     config = (tmp_path / "runs/prepared/runs/prepared-nope-s0/config.yaml").read_text()
     assert "root_dir: prepared\n" in config
     assert "root_dir: prepared" in done(
