@@ -88,10 +88,13 @@ std::string time_text(double seconds) {
 std::string in_words(const Power::For& what) {
   if (what.need.by == stats::Need::By::nothing) return "the present runs";
   if (what.seeds == 0) return in_words(what.need);
-  const std::string seeds = fmt::format(
-      "{}, {} more", in_words(stats::Need{stats::Need::By::seeds, what.seeds}), time_text(what.seconds));
-  if (what.out_of_reach.empty()) return seeds;
-  return fmt::format("{}, for {} of {} open pairs; the others are out of reach", seeds,
+  return fmt::format("{}, {} more", in_words(stats::Need{stats::Need::By::seeds, what.seeds}),
+                     time_text(what.seconds));
+}
+
+std::string reach_in_words(const Power::For& what) {
+  if (what.seeds == 0 || what.out_of_reach.empty()) return "";
+  return fmt::format("for {} of {} open pairs; the others are out of reach",
                      what.open.size() - what.out_of_reach.size(), what.open.size());
 }
 
@@ -120,10 +123,14 @@ std::string out_of_reach_in_words(const std::vector<Power>& rows) {
 // Differences that take the same share a line.
 static std::string differences_in_words(const Power& row) {
   const auto size = [&](const Power::For& what) { return size_text(what.difference, row.metric.is_share()); };
+  const auto takes = [](const Power::For& what) {
+    const std::string reach = reach_in_words(what);
+    return in_words(what) + (reach.empty() ? "" : ", " + reach);
+  };
   std::string text;
   for (size_t i = 0, next; i < row.differences.size(); i = next) {
-    const std::string words = in_words(row.differences[i]);
-    for (next = i + 1; next < row.differences.size() && in_words(row.differences[next]) == words;) ++next;
+    const std::string words = takes(row.differences[i]);
+    for (next = i + 1; next < row.differences.size() && takes(row.differences[next]) == words;) ++next;
     const std::string first = size(row.differences[i]), last = size(row.differences[next - 1]);
     text += fmt::format("  {:>16}: {}\n", first == last ? first : first + " to " + last, words);
   }

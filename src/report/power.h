@@ -24,8 +24,9 @@ struct Power {
 };
 std::vector<Power> powers(const Gathered& all, const Summary& summary);
 
-std::string time_text(double seconds);         // "3.2 h"
-std::string in_words(const Power::For& what);  // "about 8 seeds in all, 3.2 h"
+std::string time_text(double seconds);               // "3.2 h"
+std::string in_words(const Power::For& what);        // "about 8 seeds in all, 3.2 h"
+std::string reach_in_words(const Power::For& what);  // "for 2 of 6 open pairs; ..."; "" where that is all
 // For `compare --power`; sentences are folded to so many columns, 0: to none.
 std::string terminal_power(const std::vector<Power>& rows, size_t columns = 0);
 

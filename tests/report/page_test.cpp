@@ -29,6 +29,7 @@ TEST(Report, WritesThePageAndTheResults) {
   expect_contains(page, "Scores: token accuracy in %, not chance-normalised.");
   expect_contains(page, "0: best constant answer, 100: perfect");
   expect_contains(page, "The paper's own test");
+  expect_contains(page, "<small title='what the others are held against");
   const Json results = parse_json(read_file(c.path() / "results.json"), "results.json");
   EXPECT_EQ(results["schema"], 4);
   EXPECT_EQ(results["overall"][0]["not_learned"][0], "riddle");

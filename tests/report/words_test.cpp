@@ -56,6 +56,8 @@ TEST(Words, SayWhoLeadsAndWhatIsOpen) {
       "At this size, pope, hope and darope are better than nope at the training length. pope has the "
       "best mean, but darope and hope may be as good or better.");
   expect_contains(text, "seeds in all would tell them apart.");
+  expect_contains(text,
+                  "copy 1x: nope and pope are unsteady: from seed to seed their scores go their own way");
   expect_contains(text, "84.0");
   Summary large = s;
   large.parameters = 1'000'000'000;
@@ -174,6 +176,19 @@ TEST(Words, SayThatSourcesAreFew) {
   const std::string caution = "The test of own comes from 4 sources alone";
   expect_contains(terminal_table(summarise(gather({few.path()}), {})), caution);
   EXPECT_EQ(terminal_table(summarise(gather({many.path()}), {})).find("sources alone"), std::string::npos);
+}
+
+TEST(Words, ScoresOfTheBestWeightsStandBesideTheLast) {
+  const Comparison c;
+  plant_losses(c, {{"nope", 2.2}, {"rope", 2.1}});
+  for (int64_t seed = 0; seed < 4; ++seed)  // as if rope's best had been nope's last
+    write_file(c.folder("own", "rope", seed) / "results-best.jsonl",
+               read_file(c.folder("own", "nope", seed) / "results.jsonl"));
+  const Summary s = write_report(c.path(), {c.path()});
+  const Cell& nope = s.datasets.at(0).lengths.at(0).cells.at(0);
+  const std::string best = fmt::format("rope {:.4f}", *nope.mean);
+  expect_contains(terminal_table(s), "weights that did best in validation, on own: " + best + "\n");
+  expect_contains(read_file(c.path() / "report.html"), "Weights that did best in validation: " + best + ".");
 }
 
 TEST(Words, FoldToTheTerminal) {

@@ -21,9 +21,10 @@ std::string power_section(const Summary& summary, const Gathered& all) {
             fmt::format("{} to {}", size_text(row.least_seen, share), size_text(row.most_seen, share)),
             row.most_seen));
     for (const Power::For& what : row.differences)
-      rows += number_cell(fmt::format("<small>{} {}</small>{}", size_text(what.difference, share),
-                                      escape(unit_text(row.metric)), in_words(what)),
-                          double(what.seeds));
+      rows += number_cell(
+          fmt::format("<small>{} {}</small>{}<small>{}</small>", size_text(what.difference, share),
+                      escape(unit_text(row.metric)), in_words(what), reach_in_words(what)),
+          double(what.seeds));
     rows += "</tr>";
   }
   if (rows.empty()) return "";
