@@ -139,7 +139,7 @@ def verdicts(results, _, x=1.0):
     said += [f"Without {dataset}, another verdict on {'; '.join(on)}" for dataset, on in hanging.items()]
     if overall["apart"]:
         apart = listed(map(plain, overall["apart"]))
-        said.append(f"Set apart, as their runs go with the others' from seed to seed much less: {apart}")
+        said.append(f"Unsteady, as their scores do not go along with the others' from seed to seed: {apart}")
     if overall.get("tasks_like_these"):
         like = "; ".join(wins_of(overall["tasks_like_these"])) or "every pair is undecided"
         said.append(f"For datasets like these, taken at random: {like}")

@@ -320,6 +320,21 @@ def test_a_model_of_another_kind_is_refused(kind, tmp_path):
     assert not (tmp_path / "run").exists()
 
 
+def test_a_folder_without_weights_of_its_own_is_refused(run, tmp_path):
+    for name in ("one-rope-s0", "one-yarn-s0"):
+        shutil.copytree(run("rope"), tmp_path / "mine" / "runs" / name)
+    scored = tmp_path / "mine" / "runs" / "one-yarn-s0"
+    config = (scored / "config.yaml").read_text()
+    (scored / "config.yaml").write_text(config.replace('weights_of: ""', "weights_of: one-rope-s0"))
+    for folder, said in {
+        tmp_path / "mine": "mine holds 2 runs: give one of them, such as",
+        tmp_path / "mine" / "runs": "runs holds 2 runs: give one of them, such as",
+        scored: "has no weights: it scored those of",
+    }.items():
+        refusal = module("export", folder, "--to", "hf", tmp_path / "out", code=2).stderr
+        assert said in refusal and "one-rope-s0" in refusal and refusal.count("\n") == 1
+
+
 def test_a_folder_that_is_none_is_refused(tmp_path):
     for words in (
         ["export", tmp_path / "no", "--to", "hf"],

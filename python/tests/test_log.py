@@ -53,7 +53,7 @@ def test_mlflow_keeps_settings_steps_and_means_once(comparison, tmp_path):
     from mlflow import MlflowClient
 
     store = f"sqlite:///{tmp_path}/store.db"
-    for said in ("is run ", "is there already"):
+    for said in (f" of 'mine' in {store}", f"is there already, in {store}"):
         told = tell(
             comparison, "--to", "mlflow", "--project", "mine", cwd=tmp_path, MLFLOW_TRACKING_URI=store
         )

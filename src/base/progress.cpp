@@ -1,12 +1,12 @@
 #include "base/progress.h"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cmath>
 #include <cstdio>
 
+#include "base/fold.h"
 #include "base/streams.h"
 
 namespace darope {
@@ -15,9 +15,8 @@ namespace {
 
 // One less than there are: a full line would move the cursor to the next.
 size_t columns() {
-  winsize size{};
-  const bool known = ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
-  return known ? size_t(size.ws_col) - 1 : 79;
+  const size_t there = columns_of(STDERR_FILENO);
+  return there > 1 ? there - 1 : 79;
 }
 
 }  // namespace

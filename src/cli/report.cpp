@@ -1,11 +1,13 @@
 #include "report/report.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/fold.h"
 #include "cli/compute.h"
 #include "cli/verbs.h"
 #include "report/exports.h"
@@ -29,10 +31,11 @@ fs::path folder_for_report(const ReportSettings& s, const std::vector<fs::path>&
     make_directories(s.out);
     return s.out;
   }
-  const auto folder = std::find_if(comparisons.begin(), comparisons.end(),
-                                   [](const fs::path& each) { return !fs::is_regular_file(each); });
-  if (folder == comparisons.end()) throw Error("a report on bundles needs a folder to go to: give --out DIR");
-  return *folder;
+  if (comparisons.size() > 1)
+    throw Error("a report on several comparisons belongs to none of them: give it a folder with --out DIR");
+  if (fs::is_regular_file(comparisons.front()))
+    throw Error("a report on a bundle needs a folder to go to: give --out DIR");
+  return comparisons.front();
 }
 
 void print_report(const ReportSettings& s) {
@@ -51,9 +54,12 @@ void print_report(const ReportSettings& s) {
   if (!s.csv.empty()) write_file(s.csv, report::results_csv(summary));
   if (!s.figures.empty()) report::write_figures(s.figures, summary);
   if (!s.tables.empty()) report::write_tables(s.tables, summary);
-  if (!s.bundle.empty())
-    fmt::print(stderr, "{} finished runs in {}\n", write_bundle(s.bundle, comparisons), s.bundle);
-  fmt::print("{}\n{}\n", report::terminal_table(summary), ComparisonFolder(out).page().string());
+  if (!s.bundle.empty()) {
+    const auto runs = write_bundle(s.bundle, comparisons);
+    fmt::print(stderr, "{} finished run{} in {}\n", runs, runs == 1 ? "" : "s", s.bundle);
+  }
+  fmt::print("{}\n{}\n", report::terminal_table(summary, columns_of(STDOUT_FILENO)),
+             ComparisonFolder(out).page().string());
 }
 
 }  // namespace
@@ -63,8 +69,9 @@ void add_report(CLI::App& app) {
   CLI::App* verb = app.add_subcommand("report", "the report of a comparison, rendered again from its runs");
   verb->add_option("DIR", settings->comparisons, "folders and bundles of comparisons; several count as one")
       ->required();
-  verb->add_option("--out", settings->out,
-                   "where the page and its numbers go; without it, into the first folder given");
+  verb->add_option(
+      "--out", settings->out,
+      "where the page and its numbers go; without it, into the folder that is reported on, if it is one");
   verb->add_option("--reference", settings->options.reference,
                    "the encoding the others are tested against; without it darope, or the first");
   verb->add_option(

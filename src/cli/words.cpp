@@ -42,7 +42,8 @@ std::vector<std::string> settings_named(const VerbTable& verb, const std::string
   std::vector<std::string> out;
   for (const Field& field : settings_of(verb)) {
     if (field.key == name) return {name};
-    if (field.key.ends_with("." + name)) out.push_back(field.key);
+    const bool of_one_run = verb.name == "compare" && field.key == "model.encoding";
+    if (field.key.ends_with("." + name) && !of_one_run) out.push_back(field.key);
   }
   return out;
 }

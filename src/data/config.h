@@ -25,7 +25,7 @@ struct DataConfig {
     visit("path", path,
           "a file of tokens (.bin .npy) or text (.txt .jsonl(.gz|.zst|.xz) or any other), or a folder of "
           "texts");
-    visit("test_path", test_path, "a file or folder to test on; empty: the end of data.path");
+    visit("test_path", test_path, "a file or folder to test on; empty: a part of data.path");
     visit("validation_path", validation_path,
           "a file or folder that validations during training read, beside data.path; empty: none");
     visit("root_dir", root_dir, "the folder of a dataset that 'darope data prepare' made");
@@ -38,7 +38,8 @@ struct DataConfig {
     visit("test_seed", test_seed, "of the task's test examples", {.least = 0});
     visit("free_running", free_running,
           "examples of a task that the model also answers reading its own answer", {.least = 0});
-    visit("test_share", test_share, "of a file, how much of its end is kept for the test",
+    visit("test_share", test_share,
+          "of a file or folder, how much is kept for the test: the end, or whole files where there are many",
           {.above = 0, .below = 1});
     visit("weights", weights,
           "of a text from several sources, how often a document comes from each, in their order; empty: "

@@ -60,6 +60,7 @@ struct Dataset {
   std::vector<std::shared_ptr<const TokenSource>> sources = {};  // where they hold all of it
   std::shared_ptr<const class Tokenizer> tokenizer = nullptr;    // null: no text
   int64_t free_running = 0;  // so many examples of each test are also answered without help
+  std::string told = {};     // of files: what they hold and what of it is tested on, for people
 
   // What evaluations beyond the data's own test read, where one was asked for.
   std::shared_ptr<const TestSet> documents = nullptr;  // each far longer than a training window

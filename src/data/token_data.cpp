@@ -9,7 +9,9 @@
 #include "base/files.h"
 #include "base/random.h"
 #include "data/open.h"
+#include "data/text/held_out.h"
 #include "data/token_windows.h"
+#include "data/told.h"
 
 namespace darope {
 namespace {
@@ -148,6 +150,12 @@ void check_files(const DataConfig& config) {
     }
 }
 
+// The source with its test behind what is learned from, all of which is where the test is another file.
+HeldOut open_all(const DataConfig& config) {
+  const TokenSource source = open_tokens(config.path);
+  return config.test_path.empty() ? hold_out(source, config.test_share) : HeldOut{source, source.size()};
+}
+
 }  // namespace
 
 Batch pack_windows(const std::vector<std::vector<int64_t>>& windows,
@@ -179,12 +187,12 @@ Dataset open_token_file(const DataConfig& config, uint64_t seed) {
   const auto open = [](const std::string& path) {
     return std::make_shared<const TokenSource>(open_tokens(path));
   };
-  const auto source = open(config.path), tested = apart ? open(config.test_path) : source,
+  const HeldOut all = open_all(config);
+  const auto source = std::make_shared<const TokenSource>(all.source),
+             tested = apart ? open(config.test_path) : source,
              validated = config.validation_path.empty() ? nullptr : open(config.validation_path);
-  const int64_t test_tokens =
-                    apart ? tested->size() : int64_t(std::ceil(config.test_share * double(source->size()))),
-                test_begin = tested->size() - test_tokens, train_end = apart ? source->size() : test_begin;
-  const std::vector<TestLength> tests = tests_of(tested, test_begin, config);
+  const int64_t train_end = all.begin;
+  const std::vector<TestLength> tests = tests_of(tested, apart ? 0 : train_end, config);
   if (apart && train_end < config.seq_len + 2)
     throw Error(
         fmt::format("{} has {} tokens: too few to train on windows of {}; give a longer file or a "
@@ -195,7 +203,7 @@ Dataset open_token_file(const DataConfig& config, uint64_t seed) {
         fmt::format("{} has {} tokens: too few for a test set of {} windows of {}{}; "
                     "give a longer file or a smaller data.seq_len",
                     apart ? config.test_path : config.path, tested->size(), kFewestWindows, config.seq_len,
-                    apart ? "" : fmt::format(" in its last {:g} %", 100 * config.test_share)));
+                    apart ? "" : fmt::format(" in the {:g} % kept for it", 100 * config.test_share)));
   std::vector<std::shared_ptr<const TokenSource>> sources = {source};
   if (apart) sources.push_back(tested);
   if (validated) sources.push_back(validated);
@@ -208,7 +216,8 @@ Dataset open_token_file(const DataConfig& config, uint64_t seed) {
           .train = std::make_shared<TokenStream>(source, train_end, config.batch_size, config.seq_len, seed),
           .tests = tests,
           .validation = validated ? validation_of(validated, config) : nullptr,
-          .sources = sources};
+          .sources = sources,
+          .told = told(config, *source, *tested, all.whole_documents, *tests.front().set)};
 }
 
 }  // namespace darope

@@ -1,3 +1,4 @@
+#include <charconv>
 #include <map>
 #include <mutex>
 #include <tuple>
@@ -5,7 +6,7 @@
 #include "base/error.h"
 #include "base/names.h"
 #include "encodings/bands.h"
-#include "encodings/encoding.h"
+#include "encodings/resolved.h"
 
 namespace darope {
 namespace {
@@ -34,6 +35,13 @@ void check_shape(const LayerShape& s) {
                 std::to_string(s.kv_heads));
   check_head_dim(s.head_dim);
   check_train_length(s.train_length);
+}
+
+// "8.0" -> "8"
+std::string plain_value(const std::string& text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() ? number_text(value) : text;
 }
 
 }  // namespace
@@ -74,6 +82,23 @@ std::shared_ptr<const Encoding> create_encoding(const std::string& text, const L
   std::shared_ptr<const Encoding> encoding = spec.make(shape, options);
   options.finish(name);
   return made[key] = encoding;
+}
+
+std::string resolved_encoding(const std::string& text, const LayerShape& shape) {
+  const std::optional<double> base = create_encoding(text, shape)->base();
+  const std::string plain = without_alias(text);
+  std::map<std::string, std::string> options;
+  for (size_t at = plain.find(':'); at < plain.size(); at = plain.find(',', at + 1)) {
+    const std::string item = plain.substr(at + 1, plain.find(',', at + 1) - at - 1);
+    const size_t equals = item.find('=');
+    options[item.substr(0, equals)] = plain_value(item.substr(equals + 1));
+  }
+  options.erase("base");  // where an encoding has none, what was given means nothing
+  if (base) options["base"] = number_text(*base);
+  std::string out = base_name(text);
+  for (const auto& [option, value] : options)
+    out += (out.find(':') == std::string::npos ? ":" : ",") + option + "=" + value;
+  return out;
 }
 
 }  // namespace darope

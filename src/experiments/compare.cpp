@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "data/open.h"
-#include "encodings/encoding.h"
+#include "encodings/resolved.h"
 #include "experiments/past.h"
 #include "model/plan.h"
 #include "runs/bundle.h"
@@ -114,6 +114,21 @@ static bool trains(const std::string& encoding) {
   return encoding.find(';') != std::string::npos || find_encoding(encoding).traits.trains;
 }
 
+// Two names of one model would stand in two rows, and no number of seeds would tell them apart.
+static void refuse_equals(const std::vector<RunConfig>& plan) {
+  std::map<std::string, std::string> named;  // by what the layers' encodings are
+  for (const RunConfig& run : plan) {
+    if (run.seed != plan.front().seed || run.data.task != plan.front().data.task) continue;
+    const LayerShape shape = Plan(run.model).layers.front().encoding->shape();
+    std::string whole;
+    for (const std::string& each : run.model.layer_encodings()) whole += resolved_encoding(each, shape) + ";";
+    const auto [first, fresh] = named.emplace(whole, run.model.encoding);
+    if (!fresh)
+      throw Error(fmt::format("encodings names {} and {}, which are the same here, {}: name one of them",
+                              first->second, run.model.encoding, whole.substr(0, whole.find(';'))));
+  }
+}
+
 std::vector<RunConfig> make_plan(const CompareConfig& config) {
   CompareConfig values = config;
   check_values(list_fields(values));
@@ -152,6 +167,7 @@ std::vector<RunConfig> make_plan(const CompareConfig& config) {
         plan.push_back(resolve(run, data));
       }
     }
+  refuse_equals(plan);
   return plan;
 }
 

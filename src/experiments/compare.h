@@ -53,6 +53,9 @@ Process start_job(RunConfig config, const ComparisonFolder& folder, int64_t thre
 void print_cost(const std::vector<RunConfig>& plan, const CompareConfig& config,
                 const std::set<std::string>& finished, const Launch& launch = {});
 
+// Seconds that what is not finished yet would take, measured likewise.
+double seconds_of(const std::vector<RunConfig>& plan, const CompareConfig& config, const Launch& launch);
+
 // Trains what is not finished yet, each run as a program of its own. A run that diverges is kept as such; a
 // run that fails is an Error once the others are through; a signal, watched by the caller, stops and saves
 // them all.

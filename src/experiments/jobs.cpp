@@ -57,6 +57,8 @@ std::string summary_of(const RunConfig& run) {
   const RunFolder folder(run.dump_dir);
   const RunFacts facts =
       parse_facts(parse_json(read_file(folder.facts()), folder.facts().string()), folder.facts().string());
+  if (!run.weights_of.empty())
+    return fmt::format("{}: scored with the weights of {}", run.name, run.weights_of);
   if (facts.diverged) return fmt::format("{}: diverged after {} steps", run.name, facts.steps);
   const std::vector<CurvePoint> curve = read_curve(read_metrics_file(folder), folder.metrics().string());
   return fmt::format("{}: {} steps in {}{}", run.name, facts.steps, format_time(facts.seconds),
@@ -76,6 +78,13 @@ std::string last_lines(const std::filesystem::path& log) {
   return std::accumulate(lines.begin(), lines.end(), std::string());
 }
 
+// A run that scores another's weights takes none.
+int64_t steps_of(const RunConfig& run) { return run.weights_of.empty() ? run.steps : 0; }
+
+int64_t logged_steps(const RunConfig& run, const std::optional<CurvePoint>& last) {
+  return std::min(steps_of(run), last.value_or(CurvePoint{}).step);
+}
+
 class Pool {
  public:
   Pool(const std::vector<RunConfig>& plan, const ComparisonFolder& folder, const Pace& pace,
@@ -83,7 +92,7 @@ class Pool {
       : plan_(plan), folder_(folder), pace_(pace), launch_(launch), steps_(plan.size()) {
     for (size_t i = 0; i < plan.size(); ++i) {
       const RunFolder run(plan[i].dump_dir);
-      steps_[i] = run.is_finished() ? plan[i].steps : run.last_logged().value_or(CurvePoint{}).step;
+      steps_[i] = run.is_finished() ? steps_of(plan[i]) : logged_steps(plan[i], run.last_logged());
       if (run.is_finished())
         ++finished_;
       else
@@ -93,7 +102,7 @@ class Pool {
 
   void run() {
     const int64_t total = std::accumulate(plan_.begin(), plan_.end(), int64_t{0},
-                                          [](int64_t sum, const RunConfig& c) { return sum + c.steps; });
+                                          [](int64_t sum, const RunConfig& c) { return sum + steps_of(c); });
     Progress progress("comparing", total, steps(), "steps");
     while (!waiting_.empty() || !running_.empty()) {
       while (stop_signal() == 0 && int64_t(running_.size()) < pace_.jobs) {
@@ -108,7 +117,7 @@ class Pool {
       if (changed || progress.terminal()) {
         for (Job& job : running_) {
           job.last = folder_of(job).last_logged();
-          steps_[job.index] = job.last.value_or(CurvePoint{}).step;
+          steps_[job.index] = logged_steps(plan_[job.index], job.last);
         }
         progress.show(steps(), fmt::format("{} of {} runs  {}", finished_, plan_.size(), at_work()));
       }
@@ -163,7 +172,7 @@ class Pool {
       const std::optional<int> code = job->process.ended();
       if (!code) continue;
       if (folder_of(*job).is_finished()) {
-        steps_[job->index] = plan_[job->index].steps;
+        steps_[job->index] = steps_of(plan_[job->index]);
         ++finished_;
         progress.say(summary_of(plan_[job->index]));
       } else if (!stopped_as_asked(*job, *code)) {

@@ -65,6 +65,8 @@ Size prepared(const fs::path& folder, DataConfig& data) {
 
 }  // namespace
 
+int64_t logging_for(int64_t steps) { return std::max<int64_t>(1, steps / 50); }
+
 CompareConfig config_for(const std::filesystem::path& given) {
   CompareConfig config;
   const fs::path path = given.lexically_normal();  // ./my.txt is my.txt, and goes on with its runs
@@ -86,7 +88,7 @@ CompareConfig config_for(const std::filesystem::path& given) {
   config.model.tied = size.vocabulary > 1000;
   config.steps = steps_for(config, size.tokens, size.vocabulary);
   config.data.test_examples = windows_for(config);
-  config.logging.freq = std::max<int64_t>(1, config.steps / 50);  // enough to see where the loss goes
+  config.logging.freq = logging_for(config.steps);
   config.optim.lr = 2e-3;
   config.optim.beta2 = 0.98;
   return config;

@@ -1,10 +1,13 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/fold.h"
 #include "base/json.h"
 #include "base/progress.h"
 #include "data/open.h"
@@ -76,47 +79,81 @@ Cost measure(const RunConfig& whole, int64_t threads, const ComparisonFolder& sc
   return cost;
 }
 
-}  // namespace
-
-void print_cost(const std::vector<RunConfig>& plan, const CompareConfig& config,
-                const std::set<std::string>& finished, const Launch& launch) {
-  const Pace pace = pace_of(plan, config);
+// Of each encoding that is trained, as it is known.
+using Costs = std::map<std::string, Cost>;
+Costs measure_each(const std::vector<RunConfig>& plan, const CompareConfig& config, const Launch& launch,
+                   const std::function<void(const std::string&, const Cost&)>& use) {
   const Scratch scratch;
-  std::map<std::string, Cost> costs;
-  fmt::print("{:<24} {:>12} {:>10} {:>9} {:>10} {:>10}\n", "encoding", "parameters", "a step", "a run",
-             "memory", "disk");
+  const Pace pace = pace_of(plan, config);
+  Costs costs;
   for (const std::string& encoding : config.encodings) {
     const auto first = std::find_if(plan.begin(), plan.end(),
                                     [&](const RunConfig& run) { return run.model.encoding == encoding; });
     if (first == plan.end() || !first->weights_of.empty()) continue;  // another machine's, or not trained
-    const Cost& c = costs[encoding] = measure(*first, pace.threads, scratch.path(), launch);
-    fmt::print("{:<24} {:>12} {:>7.1f} ms {:>9} {:>7.0f} MB {:>7.1f} MB\n", encoding, c.parameters,
-               1e3 * c.step_seconds, format_time(c.run_seconds), double(c.memory_bytes) / 1e6,
-               double(c.disk_bytes) / 1e6);
+    costs[encoding] = measure(*first, pace.threads, scratch.path(), launch);
+    use(encoding, costs[encoding]);
   }
-  double seconds = 0, longest = 0;
+  return costs;
+}
+
+// Of the runs that are not finished, so many at a time.
+struct Total {
+  double seconds = 0;
   int64_t disk = 0, memory = 0, left = 0, scored = 0;
+};
+Total total_of(const std::vector<RunConfig>& plan, const std::set<std::string>& finished, const Costs& costs,
+               int64_t jobs) {
+  Total total;
+  double longest = 0;
   for (const RunConfig& run : plan) {
     if (finished.contains(run.name)) continue;
     if (!run.weights_of.empty()) {
-      ++scored;
+      ++total.scored;
       continue;
     }
     const Cost& c = costs.at(run.model.encoding);
-    ++left, seconds += c.run_seconds, disk += c.disk_bytes;
-    longest = std::max(longest, c.run_seconds), memory = std::max(memory, c.memory_bytes);
+    ++total.left, total.seconds += c.run_seconds, total.disk += c.disk_bytes;
+    longest = std::max(longest, c.run_seconds), total.memory = std::max(total.memory, c.memory_bytes);
   }
+  total.seconds = std::max(longest, total.seconds / double(jobs));
+  total.memory *= std::min(jobs, std::max<int64_t>(total.left, 1));
+  return total;
+}
+
+}  // namespace
+
+double seconds_of(const std::vector<RunConfig>& plan, const CompareConfig& config, const Launch& launch) {
+  std::set<std::string> finished;
+  for (const RunConfig& run : plan)
+    if (RunFolder(run.dump_dir).is_finished()) finished.insert(run.name);
+  const Costs costs = measure_each(plan, config, launch, [](auto&&...) {});
+  return total_of(plan, finished, costs, pace_of(plan, config).jobs).seconds;
+}
+
+void print_cost(const std::vector<RunConfig>& plan, const CompareConfig& config,
+                const std::set<std::string>& finished, const Launch& launch) {
+  fmt::print("{:<24} {:>12} {:>10} {:>9} {:>10} {:>10}\n", "encoding", "parameters", "a step", "a run",
+             "memory", "disk");
+  const auto print = [](const std::string& encoding, const Cost& c) {
+    fmt::print("{:<24} {:>12} {:>7.1f} ms {:>9} {:>7.0f} MB {:>7.1f} MB\n", encoding, c.parameters,
+               1e3 * c.step_seconds, format_time(c.run_seconds), double(c.memory_bytes) / 1e6,
+               double(c.disk_bytes) / 1e6);
+  };
+  const int64_t jobs = pace_of(plan, config).jobs;
+  const Total total = total_of(plan, finished, measure_each(plan, config, launch, print), jobs);
   const bool more = std::any_of(plan.begin(), plan.end(), [](const RunConfig& run) {
     return !run.data.task.empty() && run.data.free_running > 0;
   });
-  const std::string scores = scored == 0 ? "" : fmt::format(", {} that score the weights of others", scored);
-  fmt::print(
-      "\n{} runs, {} of them finished{}. The others take about {} with {} at a time, {:.0f} MB of memory and "
-      "{:.0f} MB of disk in {}{}.\n",
-      plan.size(), int64_t(plan.size()) - left - scored, scores,
-      format_time(std::max(longest, seconds / double(pace.jobs))), pace.jobs,
-      double(memory * std::min(pace.jobs, std::max<int64_t>(left, 1))) / 1e6, double(disk) / 1e6,
-      config.dump_dir, more ? ", beside what free-running answers take" : "");
+  const std::string scores = total.scored == 0 ? ""
+                                               : fmt::format(", {} that score{} the weights of others",
+                                                             total.scored, total.scored == 1 ? "s" : "");
+  const std::string sentence = fmt::format(
+      "{} run{}, {} of them finished{}. The others take about {} with {} at a time, {:.0f} MB of memory and "
+      "{:.0f} MB of disk in {}{}.",
+      plan.size(), plan.size() == 1 ? "" : "s", int64_t(plan.size()) - total.left - total.scored, scores,
+      format_time(total.seconds), jobs, double(total.memory) / 1e6, double(total.disk) / 1e6, config.dump_dir,
+      more ? ", beside what free-running answers take" : "");
+  fmt::print("\n{}\n", folded(sentence, columns_of(STDOUT_FILENO)));
 }
 
 }  // namespace darope

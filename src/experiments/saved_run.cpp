@@ -12,7 +12,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Checkpoint find_checkpoint(const RunFolder& folder, const Which& which) {
+Checkpoint find_checkpoint(const RunFolder& folder, const Which& which, const RunConfig& config) {
+  if (!config.weights_of.empty())
+    throw Error(
+        fmt::format("{} has no weights: it is {} scored with {}; give that run, to `eval` with "
+                    "--encoding {}",
+                    folder.path().string(), (folder.path().parent_path() / config.weights_of).string(),
+                    config.model.encoding, config.model.encoding));
   const fs::path root = which.best ? folder.best() : folder.checkpoints();
   if (!which.step) {
     if (const std::optional<Checkpoint> newest = newest_checkpoint(root)) return *newest;
@@ -76,7 +82,7 @@ SavedRun open_run(const RunFolder& folder, const Which& which, const std::vector
   SavedRun out;
   load_config(out.config, folder.config(), overrides);
   out.config.check();
-  const Checkpoint checkpoint = find_checkpoint(folder, which);
+  const Checkpoint checkpoint = find_checkpoint(folder, which, out.config);
   out.checkpoint = checkpoint.folder;
   out.step = checkpoint.step;
   if (!which.encoding.empty()) change_encoding(out.config.model, which.encoding, folder.path());

@@ -110,7 +110,10 @@ class Rounds {
     while (!is_through()) {
       const std::vector<RunConfig> plan = asked_for(largest_, config_, record_);
       take(plan);
-      if (has_begun() && !fits(plan)) return;
+      if (!has_begun())
+        say_first(plan);
+      else if (!fits(plan))
+        return;
       train(plan);
       const Looks looks = report::look_at(folder_.path(), record_,
                                           {config_.encodings, config_.seed, settings_beyond_encoding});
@@ -136,7 +139,19 @@ class Rounds {
     });
   }
 
-  // The first round is made in any case: before it nothing tells how long a run takes.
+  // The first round is made in any case, since without it nothing is known: before it begins, whoever set a
+  // limit hears what it takes.
+  void say_first(const std::vector<RunConfig>& plan) const {
+    if (config_.until.empty() || std::ranges::all_of(plan, is_finished)) return;
+    const auto trained = std::ranges::count(plan, "", &RunConfig::weights_of);
+    const bool timed = budget_.seconds < kNoLimit;
+    const double needed = timed ? seconds_of(plan, config_, launch_) : 0;
+    const bool more = timed ? needed > budget_.seconds : trained > budget_.runs;
+    fmt::print(stderr, "The first round is made in any case: {} trainings{}{}.\n", trained,
+               timed ? fmt::format(", about {}", format_time(needed)) : "",
+               more ? fmt::format(", more than --until {}", config_.until) : "");
+  }
+
   bool fits(const std::vector<RunConfig>& plan) const {
     const double needed = RunTimes(plan).of_those_left(plan, pace_of(plan, config_).jobs);
     if (record_.seconds + needed > budget_.seconds) {

@@ -27,6 +27,12 @@ const Scores* scores_of(const Run& run, const Metric& metric, double x) {
   return at == found->second.end() ? nullptr : &at->second;
 }
 
+std::optional<double> best_mean(const Run& run, const Metric& metric, double x) {
+  const auto found = run.best_scores.find(key_of(metric));
+  if (found == run.best_scores.end() || !found->second.contains(x)) return std::nullopt;
+  return stats::mean(found->second.at(x).values);
+}
+
 // The mean over tokens instead of examples.
 std::optional<double> pooled_over_tokens(const Scores& scores) {
   const stats::Values& tokens = scores.tokens;
@@ -44,7 +50,7 @@ Cell make_cell(const Gathered& all, const std::string& dataset, const Metric& me
                const std::string& encoding) {
   Cell cell;
   cell.encoding = encoding;
-  stats::Values pooled;
+  stats::Values pooled, best;
   int64_t examples = 0;
   for (const int64_t seed : all.seeds) {
     const Run* run = all.find(dataset, encoding, seed);
@@ -55,8 +61,10 @@ Cell make_cell(const Gathered& all, const std::string& dataset, const Metric& me
     cell.by_seed.push_back(stats::mean(scores->values));
     examples = int64_t(scores->values.size());
     if (const auto value = pooled_over_tokens(*scores)) pooled.push_back(*value);
+    if (const auto value = best_mean(*run, metric, x)) best.push_back(*value);
   }
   if (cell.by_seed.empty()) return cell;
+  if (best.size() == cell.by_seed.size()) cell.best_weights = stats::mean(best);
   if (pooled.size() == cell.by_seed.size()) cell.pooled = stats::mean(pooled);
   cell.mean = stats::mean(cell.by_seed);
   if (cell.by_seed.size() > 1) cell.seed_sd = stats::sd(cell.by_seed);
@@ -152,7 +160,7 @@ Dataset summarise_dataset(const Gathered& all, const std::string& name, Summary&
   dataset.name = name;
   const Run* model = first_finished(all, name);
   for (const std::string& encoding : all.encodings)
-    dataset.everywhere = dataset.everywhere && !all.runs_of(name, encoding).empty();
+    if (all.runs_of(name, encoding).empty()) dataset.missing.push_back(encoding);
   if (!model) return dataset;  // every run diverged: the notes say so
   dataset.family = model->family;
   dataset.metric = model->metrics.front();

@@ -64,7 +64,7 @@ std::vector<std::string> still_falling(const Gathered& all, const Summary& summa
       Fall mean{0, 0};
       double runs = 0;
       for (const Run* run : all.runs_of(dataset.name, encoding)) {
-        if (run->diverged) continue;
+        if (run->diverged || !run->weights_of.empty()) continue;
         const std::optional<Fall> its = fall(run->curve);
         told &= its.has_value() || !run->evaluation.empty();
         if (its) mean.by += its->by, mean.from += its->from, ++runs;

@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "base/error.h"
+#include "report/settings.h"
 #include "report/settling.h"
 
 namespace darope::report {
@@ -20,6 +21,7 @@ Run to_run(const RunFiles& files) {
   run.folder = files.folder;
   run.typed = run.encoding;
   run.config = files.config;
+  run.weights_of = settings_of(files.config)["weights_of"];
   run.text = files.facts;
   run.bundled = files.bundled;
   return run;

@@ -16,10 +16,11 @@ namespace darope::report {
 // A run of a comparison. Of the metric that is compared on, every example has its cluster.
 struct Run : FinishedRun {  // `encoding` is its name in this report
   std::filesystem::path folder;
-  std::string typed;     // the encoding with its options, as typed
-  std::string config;    // as YAML
-  std::string text;      // of its facts: equal for copies of one run
-  bool bundled = false;  // `folder` is inside a bundle
+  std::string typed;       // the encoding with its options, as typed
+  std::string weights_of;  // the run whose weights were scored; "" where this one was trained
+  std::string config;      // as YAML
+  std::string text;        // of its facts: equal for copies of one run
+  bool bundled = false;    // `folder` is inside a bundle
 };
 
 // An encoding whose options differ between datasets: as it was typed for each.

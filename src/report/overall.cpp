@@ -21,7 +21,7 @@ std::vector<std::string> names_of(const Datasets& datasets) {
 Datasets common(const Summary& summary, double x) {
   Datasets kept;
   for (const Dataset& dataset : summary.datasets)
-    if (dataset.everywhere && dataset.at(x)) kept.push_back(&dataset);
+    if (dataset.everywhere() && dataset.at(x)) kept.push_back(&dataset);
   return kept;
 }
 

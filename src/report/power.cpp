@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/fold.h"
 #include "report/text.h"
 #include "report/words.h"
 
@@ -16,7 +17,7 @@ double seconds_for(const Gathered& all, const std::string& dataset, size_t seeds
   for (const std::string& encoding : all.encodings) {
     double sum = 0, runs = 0;
     for (const Run* run : all.runs_of(dataset, encoding)) {
-      if (run->diverged) continue;
+      if (run->diverged || !run->weights_of.empty()) continue;
       sum += run->seconds + run->scoring_seconds;
       ++runs;
     }
@@ -25,16 +26,21 @@ double seconds_for(const Gathered& all, const std::string& dataset, size_t seeds
   return total;
 }
 
-// The most that any pair needs; one that cannot say, or is out of reach, stands for all.
-stats::Need most_needed(const std::vector<stats::PairVerdict>& pairs, size_t encodings, double difference) {
-  stats::Need most;
+// What the pairs need that are not told apart yet. In `need`, one that cannot say, or is out of reach, stands
+// for all.
+Power::For what_it_takes_to_see(double difference, const std::vector<stats::PairVerdict>& pairs,
+                                size_t encodings) {
+  Power::For what{.difference = difference};
   for (const stats::PairVerdict& pair : pairs) {
     if (stats::is_better(pair.verdict) || stats::is_worse(pair.verdict)) continue;
     if (pair.about_encodings() && stats::detectable(pair) <= difference) continue;
     const stats::Need need = stats::seeds_for(difference, pair, encodings);
-    if (need.by > most.by || (need.by == most.by && need.seeds > most.seeds)) most = need;
+    what.open.push_back(pair);
+    what.seeds = std::max(what.seeds, need.seeds);
+    if (need.by == stats::Need::By::out_of_reach) what.out_of_reach.push_back(pair);
+    if (need.by > what.need.by || (need.by == what.need.by && need.seeds > what.need.seeds)) what.need = need;
   }
-  return most;
+  return what;
 }
 
 std::optional<Power> power_of(const Gathered& all, const stats::Judged& judged, Power power,
@@ -47,9 +53,8 @@ std::optional<Power> power_of(const Gathered& all, const stats::Judged& judged, 
   power.most_seen = stats::detectable(*most);
   power.seeds = std::ranges::min_element(pairs, {}, &stats::PairVerdict::seeds)->seeds;
   for (const double times : {0.5, 1.0, 2.0}) {
-    Power::For what{.difference = times * power.margin,
-                    .need = most_needed(pairs, judged.encodings.size(), times * power.margin)};
-    for (const std::string& dataset : datasets) what.seconds += seconds_for(all, dataset, what.need.seeds);
+    Power::For what = what_it_takes_to_see(times * power.margin, pairs, judged.encodings.size());
+    for (const std::string& dataset : datasets) what.seconds += seconds_for(all, dataset, what.seeds);
     power.differences.push_back(what);
   }
   return power;
@@ -82,24 +87,70 @@ std::string time_text(double seconds) {
 
 std::string in_words(const Power::For& what) {
   if (what.need.by == stats::Need::By::nothing) return "the present runs";
-  std::string text = in_words(what.need);
-  if (what.need.by == stats::Need::By::seeds) text += fmt::format(", {} more", time_text(what.seconds));
+  if (what.seeds == 0) return in_words(what.need);
+  return fmt::format("{}, {} more", in_words(stats::Need{stats::Need::By::seeds, what.seeds}),
+                     time_text(what.seconds));
+}
+
+std::string reach_in_words(const Power::For& what) {
+  if (what.seeds == 0 || what.out_of_reach.empty()) return "";
+  return fmt::format("for {} of {} open pairs; the others are out of reach",
+                     what.open.size() - what.out_of_reach.size(), what.open.size());
+}
+
+std::vector<std::string> limits_of_seeds(const std::vector<stats::PairVerdict>& pairs) {
+  const auto by_examples = [](const stats::PairVerdict& pair) {
+    return pair.examples > pair.runs * double(pair.seeds) / double(stats::kMostSeeds);
+  };
+  std::vector<std::string> limits;
+  if (std::ranges::any_of(pairs, by_examples)) limits.emplace_back("the test is too small");
+  if (!std::ranges::all_of(pairs, by_examples)) limits.emplace_back("runs vary too much");
+  return limits;
+}
+
+std::string out_of_reach_in_words(const std::vector<Power>& rows) {
+  std::vector<stats::PairVerdict> pairs;
+  for (const Power& row : rows)
+    for (const Power::For& what : row.differences)
+      pairs.insert(pairs.end(), what.out_of_reach.begin(), what.out_of_reach.end());
+  if (pairs.empty()) return "";
+  return fmt::format(
+      "Out of reach of seeds: with a thousand of them {} for so small a difference. A larger test would help "
+      "(more data, or more of it: data.test_examples, data.test_share, --test), or a larger margin would do.",
+      and_list(limits_of_seeds(pairs)));
+}
+
+// Differences that take the same share a line.
+static std::string differences_in_words(const Power& row) {
+  const auto size = [&](const Power::For& what) { return size_text(what.difference, row.metric.is_share()); };
+  const auto takes = [](const Power::For& what) {
+    const std::string reach = reach_in_words(what);
+    return in_words(what) + (reach.empty() ? "" : ", " + reach);
+  };
+  std::string text;
+  for (size_t i = 0, next; i < row.differences.size(); i = next) {
+    const std::string words = takes(row.differences[i]);
+    for (next = i + 1; next < row.differences.size() && takes(row.differences[next]) == words;) ++next;
+    const std::string first = size(row.differences[i]), last = size(row.differences[next - 1]);
+    text += fmt::format("  {:>16}: {}\n", first == last ? first : first + " to " + last, words);
+  }
   return text;
 }
 
-std::string terminal_power(const std::vector<Power>& rows) {
+std::string terminal_power(const std::vector<Power>& rows, size_t columns) {
   if (rows.empty()) return "Nothing was learned that two encodings could be compared on.\n";
-  std::string text =
-      "What pairs could see with 80 % power, and what a difference takes where pairs are still open:\n";
+  std::string text = folded(
+      "What pairs could see with 80 % power, and what a difference takes where pairs are still open:\n",
+      columns);
   for (const Power& row : rows) {
     const bool share = row.metric.is_share();
     text +=
-        fmt::format("{} {}, {} seed{}: {} to {} {}\n", row.of.empty() ? "all datasets" : printable(row.of),
-                    printable(at_place(row.metric.axis, row.x)), row.seeds, row.seeds == 1 ? "" : "s",
+        fmt::format("{} {}, {}: {} to {} {}\n", row.of.empty() ? "all datasets" : printable(row.of),
+                    printable(at_place(row.metric.axis, row.x)), plural(row.seeds, "seed"),
                     size_text(row.least_seen, share), size_text(row.most_seen, share), unit_text(row.metric));
-    for (const Power::For& what : row.differences)
-      text += fmt::format("  {:>8}: {}\n", size_text(what.difference, share), in_words(what));
+    text += differences_in_words(row);
   }
+  if (const std::string why = out_of_reach_in_words(rows); !why.empty()) text += folded(why, columns) + "\n";
   return text;
 }
 

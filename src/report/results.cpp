@@ -119,6 +119,7 @@ ordered_json to_json(const Cell& cell) {
                     {"normalised_true", maybe(cell.normalised_true)},
                     {"wilson", nullptr},
                     {"wald", nullptr}};
+  if (cell.best_weights) json["best_weights"] = *cell.best_weights;
   if (!cell.proportion) return json;
   json["wilson"] = to_json(cell.proportion->wilson);
   json["wald"] = to_json(cell.proportion->wald);
@@ -167,7 +168,7 @@ ordered_json to_json(const Dataset& dataset) {
           {"higher_better", dataset.metric.higher_better},
           {"margin", dataset.margin},
           {"settling", dataset.settling ? darope::to_json(*dataset.settling) : ordered_json(nullptr)},
-          {"everywhere", dataset.everywhere},
+          {"everywhere", dataset.everywhere()},
           {"chance", maybe(dataset.metric.chance)},
           {"true_chance", maybe(dataset.metric.true_chance)},
           {"metrics", darope::to_json(metrics)},
@@ -242,11 +243,13 @@ ordered_json to_json(const Gap& gap) {
 }
 
 ordered_json to_json(const Cost& cost) {
-  return {{"encoding", cost.encoding},
-          {"parameters", cost.parameters},
-          {"seconds", cost.seconds},
-          {"tokens_per_second", cost.tokens_per_second},
-          {"peak_memory_bytes", cost.peak_memory_bytes}};
+  ordered_json json{{"encoding", cost.encoding},
+                    {"parameters", cost.parameters},
+                    {"seconds", cost.seconds},
+                    {"tokens_per_second", cost.tokens_per_second},
+                    {"peak_memory_bytes", cost.peak_memory_bytes}};
+  if (!cost.weights_of.empty()) json["weights_of"] = cost.weights_of;
+  return json;
 }
 
 ordered_json to_json(const Power& power) {
@@ -313,7 +316,9 @@ std::optional<double> baseline(const Metric& metric, const std::string& name, do
 
 std::string csv_row(const Dataset& d, const Metric& metric, double x, const Cell& c) {
   const auto end = [&](double stats::Interval::* side) {
-    return c.proportion ? number(c.proportion->wilson.*side) : "";
+    if (c.proportion) return number(c.proportion->wilson.*side);
+    const double half = side == &stats::Interval::low ? -1 : 1;
+    return c.half_width ? number(*c.mean + half * *c.half_width) : "";
   };
   return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}", csv_cell(d.name), csv_cell(d.family),
                      csv_cell(metric.name), csv_cell(metric.axis.name), x, csv_cell(c.encoding),

@@ -63,6 +63,8 @@ std::vector<Cost> costs(const Gathered& all) {
     for (const Run& run : all.runs) {
       if (run.encoding != encoding || run.diverged) continue;
       ++runs;
+      for (const Run& trained : all.runs)
+        if (trained.folder.filename() == run.weights_of) cost.weights_of = trained.encoding;
       cost.parameters += double(run.parameters);
       cost.seconds += run.seconds;
       cost.tokens_per_second += run.tokens_per_second;

@@ -30,6 +30,7 @@ struct Cell {
   std::optional<double> mean, seed_sd, cousineau_morey;
   std::optional<double> half_width;  // of its simultaneous interval, in units of the score
   std::optional<double> normalised, normalised_true;
+  std::optional<double> best_weights;    // the mean with the weights of the lowest validation losses
   std::optional<double> pooled;          // the mean over all scored tokens, whichever example they are of
   std::optional<Proportion> proportion;  // of yes or no, over examples, each averaged over seeds
 };
@@ -82,12 +83,13 @@ struct Dataset {
   std::string name, family;
   Metric metric;                     // what its encodings are compared on; `lengths` are places on its axis
   double margin = 0;                 // a smaller difference does not matter
-  bool everywhere = true;            // run with every encoding; only such datasets enter overall numbers
+  std::vector<std::string> missing;  // encodings it was not run with
   std::optional<Settling> settling;  // where seeds were added in rounds
   std::vector<AtLength> lengths;
   std::vector<Beside> beside;
 
   const AtLength* at(double x) const;
+  bool everywhere() const { return missing.empty(); }  // only such datasets enter overall numbers
 };
 
 // The verdict over all learned datasets of one metric at one length, each of the same weight.
@@ -132,6 +134,7 @@ struct Gap {
 
 struct Cost {
   std::string encoding;
+  std::string weights_of = {};                                // of another encoding, where it was not trained
   double parameters = 0, seconds = 0, tokens_per_second = 0;  // means over finished runs
   int64_t peak_memory_bytes = 0;                              // the most of any
 };

@@ -13,6 +13,7 @@ namespace darope::report {
 std::string escape(std::string_view text);
 std::string printable(std::string_view text);
 
+std::string plural(size_t count, const char* noun);           // "1 run", "2 runs"
 std::string and_list(const std::vector<std::string>& names);  // "a, b and c"
 std::string metric_name(const Metric& metric);                // "loss (nats per token)"
 std::string place_name(const Axis& axis, double x);           // "8x"; "" for 0, which is no place

@@ -7,113 +7,23 @@
 #include <map>
 #include <set>
 
+#include "base/fold.h"
 #include "report/text.h"
 #include "stats/power.h"
 
 namespace darope::report {
 namespace {
 
-constexpr int64_t kSmallModel =
-    100'000'000;  // parameters; what holds below has often turned out otherwise above
-
-std::string plural(size_t count, const char* noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
-
-using stats::Verdict;
-
-// The leader against each other one.
-std::vector<stats::PairVerdict> leads(const Overall& overall) {
-  const stats::Judged& judged = overall.suite->these_tasks;
-  std::vector<stats::PairVerdict> pairs;
-  for (size_t e = 0; e < judged.encodings.size(); ++e)
-    if (e != *judged.leader) pairs.push_back(judged.pair(*judged.leader, e));
-  return pairs;
-}
-
-template <class Keep>
-std::vector<std::string> rivals(const Overall& overall, const Keep& keep) {
-  std::vector<std::string> names;
-  for (const stats::PairVerdict& pair : leads(overall))
-    if (keep(pair)) names.push_back(overall.suite->these_tasks.encodings[pair.second]);
-  return names;
-}
-
-// What would decide the open ones among the leader's pairs.
-std::string what_it_takes(const Overall& overall) {
-  using By = stats::Need::By;
-  size_t seeds = 0;
-  bool out_of_reach = false;
-  for (const stats::PairVerdict& pair : leads(overall)) {
-    const stats::Need need = stats::need(pair, overall.suite->these_tasks.encodings.size(), overall.margin);
-    seeds = std::max(seeds, need.seeds);
-    out_of_reach |= need.by == By::out_of_reach;
-  }
-  if (seeds > 0)
-    return fmt::format(" About {} seeds in all would tell {} apart.", seeds,
-                       out_of_reach ? "some of them" : "them");
-  return out_of_reach
-             ? " More seeds alone would not tell them apart: the test examples are too few, or runs vary "
-               "too much."
-             : "";
-}
-
-// The dataset without which most of the leader's verdicts fall, and what other datasets of the kind might
-// turn.
-std::string what_it_hangs_on(const Overall& overall) {
-  const std::vector<std::string>& names = overall.suite->these_tasks.encodings;
-  std::map<std::string, std::vector<std::string>> hanging;  // rivals by dataset
-  std::vector<std::string> of_these_only;
-  for (const stats::PairVerdict& pair : leads(overall)) {
-    for (const std::string& task : overall.suite->hangs_on(pair.first, pair.second))
-      hanging[task].push_back(names[pair.second]);
-    const auto& others = overall.suite->tasks_like_these;
-    if (stats::is_better(pair.verdict) && others &&
-        !stats::is_better(others->pair(pair.first, pair.second).verdict))
-      of_these_only.push_back(names[pair.second]);
-  }
-  std::string text;
-  const auto most =
-      std::ranges::max_element(hanging, {}, [](const auto& each) { return each.second.size(); });
-  if (most != hanging.end())
-    text +=
-        fmt::format(" Without {}, the verdict on {} would be another.", most->first, and_list(most->second));
-  if (!of_these_only.empty())
-    text += fmt::format(" Its lead over {} is one on these datasets; for others of the kind it is open.",
-                        of_these_only.size() + 1 == names.size() ? "the others" : and_list(of_these_only));
-  return text;
-}
+constexpr int64_t kSmallModel = 100'000'000;  // parameters
 
 bool has_losses(const Summary& summary) {
   return std::any_of(summary.datasets.begin(), summary.datasets.end(),
                      [](const Dataset& d) { return !d.metric.higher_better; });
 }
 
-bool small(const Summary& summary) { return summary.parameters > 0 && summary.parameters < kSmallModel; }
-
-// What the verdict rests on: one dataset of several, or a mean over datasets, which can hide that they
-// disagree, so that the leader's own wins stand beside it.
-std::string best_on(const Overall& overall, const Summary& summary) {
-  if (overall.datasets.size() == 1 && !overall.not_learned.empty())
-    return fmt::format(" This is on {} alone, the only dataset learned there.", overall.datasets.front());
-  if (overall.datasets.size() < 2) return "";
-  size_t best = 0;
-  for (const Dataset& dataset : summary.datasets) {
-    if (std::find(overall.datasets.begin(), overall.datasets.end(), dataset.name) == overall.datasets.end())
-      continue;
-    const std::vector<Cell>& cells = dataset.at(overall.x)->cells;
-    const auto own = std::find_if(cells.begin(), cells.end(),
-                                  [&](const Cell& cell) { return cell.encoding == overall.leader(); });
-    best += std::none_of(cells.begin(), cells.end(), [&](const Cell& c) {
-      return c.mean && (dataset.metric.higher_better ? *c.mean > *own->mean : *c.mean < *own->mean);
-    });
-  }
-  return fmt::format(" This is over {} {}datasets together; one by one, {} has the best mean on {} of them.",
-                     overall.datasets.size(), overall.metric.higher_better ? "learned " : "",
-                     overall.leader(), best);
-}
-
 }  // namespace
+
+bool is_small(const Summary& summary) { return summary.parameters > 0 && summary.parameters < kSmallModel; }
 
 bool has_accuracies(const Summary& summary) {
   return std::any_of(summary.datasets.begin(), summary.datasets.end(),
@@ -138,37 +48,6 @@ std::string setting_in_words(const Summary& summary) {
   return text + ".";
 }
 
-std::string headline(const Overall& overall, const Summary& summary) {
-  const std::string where = at_place(overall.metric.axis, overall.x),
-                    size = small(summary) ? "At this size, " : "",
-                    there = small(summary) ? "At this size there" : "There";
-  if (overall.datasets.empty() && !overall.not_learned.empty())
-    return fmt::format("{} is no verdict {}: no encoding learned {}.", there, where,
-                       overall.not_learned.size() == 1 ? "the dataset" : "any of the datasets");
-  const std::string leader = overall.leader();
-  if (leader.empty())
-    return fmt::format("{} is no verdict {}: fewer than two encodings can be compared.", there, where);
-  const auto better = rivals(overall, [](const auto& p) { return p.verdict == Verdict::better; }),
-             slightly = rivals(overall, [](const auto& p) { return p.verdict == Verdict::slightly_better; }),
-             tied = rivals(overall, [](const auto& p) { return p.verdict == Verdict::tied; }),
-             open = rivals(overall, [](const auto& p) { return p.verdict == Verdict::undecided; });
-  std::vector<std::string> parts;
-  if (!better.empty()) parts.push_back("better than " + and_list(better));
-  if (!slightly.empty()) parts.push_back("better than " + and_list(slightly) + " by less than matters");
-  if (!tied.empty()) parts.push_back("tied with " + and_list(tied));
-  const std::string sure = fmt::format("{}", fmt::join(parts, "; "));
-  if (overall.one_seed())
-    return fmt::format(
-        "One seed says nothing about encodings. Of these models, {}'s has the best score {}{}{}.", leader,
-        where, sure.empty() ? "" : ": on examples like these it is ", sure);
-  const std::string rest = what_it_hangs_on(overall) + best_on(overall, summary);
-  if (open.empty()) return fmt::format("{}{} leads {}: {}.{}", size, leader, where, sure, rest);
-  return fmt::format(
-      "{} is no single winner {}: {} has the best mean, but {} may be as good or better.{}{}{}", there, where,
-      leader, and_list(open), what_it_takes(overall),
-      sure.empty() ? "" : fmt::format(" {} is {}.", leader, sure), rest);
-}
-
 std::string baselines_in_words(const Dataset& dataset, double x) {
   std::vector<std::pair<double, std::string>> words;
   for (const auto& [name, places] : dataset.metric.baselines)
@@ -181,6 +60,40 @@ std::string baselines_in_words(const Dataset& dataset, double x) {
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
+std::optional<Baseline> best_counting(const Dataset& dataset, double x) {
+  std::optional<Baseline> best;
+  if (dataset.metric.higher_better) return best;
+  for (const auto& [name, places] : dataset.metric.baselines)
+    if (const auto found = places.find(x); found != places.end() && !(best && best->loss <= found->second))
+      best = {name, found->second};
+  return best;
+}
+
+std::string best_weights_in_words(const Dataset& dataset, const AtLength& at) {
+  std::vector<std::string> texts;
+  for (const Cell& cell : at.cells)
+    if (cell.best_weights)
+      texts.push_back(fmt::format("{} {}", printable(cell.encoding),
+                                  score_text(*cell.best_weights, dataset.metric.is_share())));
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+std::string no_verdict_in_words(const Summary& summary) {
+  if (!summary.overall.empty()) return "";
+  std::vector<std::string> everywhere = summary.encodings;
+  for (const Dataset& dataset : summary.datasets)
+    std::erase_if(everywhere, [&](const std::string& encoding) {
+      return std::ranges::find(dataset.missing, encoding) != dataset.missing.end();
+    });
+  return fmt::format(
+      "There is no verdict over all: none of the {} was run with every encoding. {} on each of them; compare "
+      "those, or report on fewer folders. Every dataset is judged by itself below.",
+      plural(summary.datasets.size(), "dataset"),
+      everywhere.empty()
+          ? "No encoding was run"
+          : fmt::format("Only {} {} run", and_list(everywhere), everywhere.size() == 1 ? "was" : "were"));
+}
+
 std::string margin_text(const Metric& metric, double margin) {
   return metric.is_share() ? fmt::format("{:.3g} points of 100", 100 * margin)
                            : fmt::format("{:.3g} nats", margin);
@@ -188,7 +101,8 @@ std::string margin_text(const Metric& metric, double margin) {
 
 std::string rule_in_words(const Summary& summary) {
   std::set<std::string> margins;
-  for (const Overall& overall : summary.overall) margins.insert(margin_text(overall.metric, overall.margin));
+  for (const Dataset& dataset : summary.datasets)
+    if (!dataset.metric.name.empty()) margins.insert(margin_text(dataset.metric, dataset.margin));
   std::string text = fmt::format(
       "For every pair there is one interval of the difference; all of them together hold with 95 % "
       "confidence, "
@@ -207,74 +121,6 @@ std::string rule_in_words(const Summary& summary) {
   if (has_losses(summary))
     text += " Whether anything was learned is not judged of losses, which are taken as they are.";
   return text;
-}
-
-namespace {
-
-// Of what nobody learned only this is worth a word: that some runs got more than half way.
-bool is_told(const AtLength& at, const Split& split) { return at.learned || split.modes.high_mean > 0.5; }
-
-// What a mean hides, and whose intervals are their own.
-void add_unsteady(const Dataset& dataset, const AtLength& at, std::vector<std::string>& out) {
-  const std::string where =
-      fmt::format("{}{}{}", dataset.name, at.x == 0 ? "" : " ", place_name(dataset.metric.axis, at.x));
-  std::vector<Split> told = at.splits;
-  std::erase_if(told, [&](const Split& split) { return !is_told(at, split); });
-  if (!told.empty()) out.push_back(fmt::format("{}: {}", where, in_words(told)));
-  std::vector<std::string> apart = at.judged && at.learned ? at.judged->apart : std::vector<std::string>{};
-  for (const Split& split : at.splits) std::erase(apart, split.encoding);
-  const bool one = apart.size() == 1;
-  if (!apart.empty())
-    out.push_back(
-        fmt::format("{}: the runs of {} go with the others' from seed to seed much less; intervals with {} "
-                    "rest on {} own runs.",
-                    where, and_list(apart), one ? "it" : "them", one ? "its" : "their"));
-}
-
-// The same news at several lengths is one sentence: "kept out (1x, 2x): parity".
-void add_by_length(const Summary& summary, const char* news, std::vector<std::string> Overall::* names,
-                   std::vector<std::string>& out) {
-  std::vector<std::pair<std::vector<std::string>, std::vector<std::string>>> lengths;  // as they come
-  for (const Overall& o : summary.overall) {
-    if ((o.*names).empty()) continue;
-    auto found = std::ranges::find(lengths, o.*names, [](const auto& each) { return each.first; });
-    if (found == lengths.end()) found = lengths.insert(found, {o.*names, {}});
-    found->second.push_back(o.x == 0 ? "test set" : place_name(o.metric.axis, o.x));
-  }
-  for (const auto& [who, where] : lengths)
-    out.push_back(fmt::format("{} ({}): {}.", news, fmt::join(where, ", "), and_list(who)));
-}
-
-}  // namespace
-
-std::vector<std::string> cautions(const Summary& summary) {
-  std::vector<std::string> out;
-  if (small(summary))
-    out.emplace_back(
-        "Everything here holds at this size; a larger model or a longer training can turn the order round.");
-  if (std::ranges::any_of(summary.overall, [](const Overall& o) { return o.one_seed(); }))
-    out.emplace_back(
-        "With one seed, what is said is about these trained models alone: training again with another seed "
-        "may turn it round.");
-  for (const Dataset& dataset : summary.datasets)
-    for (const AtLength& at : dataset.lengths) add_unsteady(dataset, at, out);
-  add_by_length(summary, "Not learned by any encoding, and kept out", &Overall::not_learned, out);
-  add_by_length(summary, "Not compared because of a diverged run", &Overall::diverged, out);
-  for (const Variants& each : summary.variants) out.push_back(options_in_words(each));
-  out.insert(out.end(), summary.notes.begin(), summary.notes.end());
-  return out;
-}
-
-std::string in_words(const std::vector<Split>& splits) {
-  std::map<std::pair<size_t, size_t>, std::vector<std::string>> encodings;  // by runs ahead, and runs
-  for (const Split& each : splits)
-    encodings[{each.ahead, each.modes.high + each.modes.low}].push_back(each.encoding);
-  std::vector<std::string> news;
-  for (const auto& [runs, names] : encodings)
-    news.push_back(fmt::format("{} of {} runs of {}{} {} far ahead of the rest", runs.first, runs.second,
-                               and_list(names), names.size() > 1 ? " each" : "",
-                               runs.first > 1 || names.size() > 1 ? "are" : "is"));
-  return fmt::format("{}. A mean describes none of these runs.", fmt::join(news, "; "));
 }
 
 std::string in_words(const stats::Need& need) {
@@ -316,11 +162,12 @@ std::string options_in_words(const Variants& variants) {
   return fmt::format("{} was run {}.", variants.encoding, fmt::join(parts, ", "));
 }
 
-std::string terminal_table(const Summary& summary) {
+std::string terminal_table(const Summary& summary, size_t columns) {
   size_t first = 12;
   for (const Dataset& dataset : summary.datasets) first = std::max(first, dataset.name.size() + 2);
   std::string text;
-  for (const std::string& caution : cautions(summary)) text += "Note: " + printable(caution) + '\n';
+  const auto say = [&](const std::string& sentence) { text += folded(sentence, columns) + '\n'; };
+  for (const std::string& caution : cautions(summary)) say("Note: " + printable(caution));
   if (!text.empty()) text += '\n';
   const auto line = [&](const std::string& name, const auto& value) {
     text += fmt::format("{:<{}}", printable(name), first);
@@ -338,23 +185,26 @@ std::string terminal_table(const Summary& summary) {
           return cell.diverged.empty() ? score_text(cell.mean, dataset.metric.is_share())
                                        : std::string("div.");
         });
-    for (const Dataset& dataset : summary.datasets)
+    for (const Dataset& dataset : summary.datasets) {
       if (const std::string counting = baselines_in_words(dataset, x); !counting.empty())
-        text += fmt::format("counting alone, on {}: {}\n", printable(dataset.name), counting);
+        say(fmt::format("counting alone, on {}: {}", printable(dataset.name), counting));
+      const AtLength* at = dataset.at(x);
+      if (const std::string best = at ? best_weights_in_words(dataset, *at) : ""; !best.empty())
+        say(fmt::format("weights that did best in validation, on {}: {}", printable(dataset.name), best));
+    }
     for (const Ranking& ranking : summary.rankings)
       if (ranking.x == x)
         line("mean rank", [&](size_t e) { return fmt::format("{:.1f}", ranking.ranks[e].mean); });
     text += '\n';
   }
-  text += units_in_words(summary) + '\n';
+  say(units_in_words(summary));
   const bool unlearned = std::any_of(summary.overall.begin(), summary.overall.end(),
                                      [](const Overall& o) { return !o.not_learned.empty(); });
   if (unlearned)
-    text +=
-        "* not learned: no encoding is better than the best constant answer at this length; kept out of "
-        "ranks "
-        "and verdict\n";
-  for (const Overall& overall : summary.overall) text += printable(headline(overall, summary)) + '\n';
+    say("* not learned: no encoding is better than the best constant answer at this length; kept out of "
+        "ranks and verdict");
+  for (const Overall& overall : summary.overall) say(printable(headline(overall, summary)));
+  if (const std::string none = no_verdict_in_words(summary); !none.empty()) say(printable(none));
   return text;
 }
 

@@ -17,6 +17,8 @@ FinishedRun read_finished(const RunFiles& files) {
   if (schema_of(facts, facts_file) == kFirstRunSchema)
     run.metrics = metrics_of_first_version(run.scores, facts, file);
   check_described(run.scores, run.metrics, file);
+  if (!files.best_scores.empty())
+    run.best_scores = read_scores(files.best_scores, folder.best_scores().string());
   return run;
 }
 

@@ -7,7 +7,9 @@ namespace darope {
 
 // One trained and tested model, as its files tell it. A diverged run has no scores.
 struct FinishedRun : RunFacts {
-  ScoreTable scores;              // of `metrics`
+  ScoreTable scores;  // of `metrics`
+  ScoreTable best_scores =
+      {};  // likewise with the weights of the lowest validation loss, where they were kept
   std::vector<CurvePoint> curve;  // training loss, thinned for drawing
 };
 

@@ -135,6 +135,7 @@ std::map<std::string, int64_t> Settling::seeds_judged(const std::vector<std::str
 
 void ComparisonRecord::join(const ComparisonRecord& other, const std::string& where) {
   seconds = std::max(seconds, other.seconds);
+  if (command.empty()) command = other.command;
   for (const auto& [name, theirs] : other.datasets) {
     OfDataset& ours = datasets.emplace(name, theirs).first->second;
     if (ours.margins != theirs.margins)
@@ -165,6 +166,7 @@ std::string to_text(const ComparisonRecord& record) {
     if (of.settling) datasets[name]["settling"] = to_json(*of.settling);
   }
   ordered_json json{{"schema", kRecordSchema}, {"seconds", record.seconds}, {"datasets", datasets}};
+  if (!record.command.empty()) json["command"] = record.command;
   seal(json);
   return json.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
@@ -177,6 +179,7 @@ ComparisonRecord parse_record(const std::string& text, const std::string& where)
   if (is_sealed(json)) check_seal(json, where);  // earlier versions did not seal it
   ComparisonRecord record;
   record.seconds = need<double>(json, "seconds", where);
+  if (json.contains("command")) record.command = need<std::string>(json, "command", where);
   for (const auto& [name, of] : need<std::map<std::string, Json>>(json, "datasets", where)) {
     const std::string here = fmt::format("{}, {}", where, name.substr(0, 80));
     const auto margins = need<Json>(of, "margins", here);

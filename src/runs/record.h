@@ -67,7 +67,8 @@ struct ComparisonRecord {
     std::optional<Settling> settling = {};
   };
   std::map<std::string, OfDataset> datasets;
-  double seconds = 0;  // that the rounds have taken
+  double seconds = 0;   // that the rounds have taken
+  std::string command;  // that made the runs, the last one where they were several; "" where none is known
 
   // An Error where the other one has fixed another margin or plan for a dataset; of one plan, the one that
   // has come further is kept.

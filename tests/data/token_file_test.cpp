@@ -1,11 +1,13 @@
 #include "data/text/token_file.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <zlib.h>
 #include <zstd.h>
 
 #include <cstring>
 
+#include "data/text/held_out.h"
 #include "data/text/jsonl.h"
 #include "data/text/tokenizer.h"
 #include "scratch.h"
@@ -235,6 +237,44 @@ TEST(Tokenizer, BytesGoThereAndBack) {
   EXPECT_EQ(bytes->decode(ids), text);
   EXPECT_EQ(bytes->vocabulary(), 257);
   expect_contains(error_of([] { find_tokenizer("byte"); }), "did you mean 'bytes'");
+}
+
+// Of few documents the end of each, of many small ones whole ones; none is lost, and each is in one place.
+TEST_F(TokenFile, WhatIsHeldOutIsOfEveryDocumentOrOfMany) {
+  const auto folder_of = [&](const std::string& name, int files, size_t bytes) {
+    std::filesystem::create_directories(folder_ / name);
+    for (int i = 0; i < files; ++i)
+      write_file(folder_ / name / fmt::format("{:03}.txt", i), std::string(bytes, char(i) + 1));
+    return open_tokens(folder_ / name);
+  };
+  const TokenSource books = folder_of("books", 3, 99), notes = folder_of("notes", 100, 9);
+  const auto ids_behind = [](const HeldOut& held) {
+    Ids kept(size_t(held.source.size() - held.begin));
+    held.source.read(held.begin, kept);
+    return kept;
+  };
+  const HeldOut of_books = hold_out(books, 0.1), of_notes = hold_out(notes, 0.1);
+  EXPECT_FALSE(of_books.whole_documents);
+  Ids ends;
+  for (const int64_t book : {1, 2, 3}) {
+    ends.insert(ends.end(), 9, book);
+    ends.push_back(kEndOfDocument);
+  }
+  EXPECT_EQ(ids_behind(of_books), ends);
+  EXPECT_EQ(of_books.source.document_starts(), (Ids{0, 90, 180, 270, 280, 290}));
+  EXPECT_TRUE(of_notes.whole_documents);
+  Ids whole;
+  for (int64_t note = 5; note <= 100; note += 10) {
+    whole.insert(whole.end(), 9, note);
+    whole.push_back(kEndOfDocument);
+  }
+  EXPECT_EQ(ids_behind(of_notes), whole);
+  for (const auto& [before, held] : {std::pair(&books, &of_books), std::pair(&notes, &of_notes)}) {
+    Ids first = all(*before), second = all(held->source);
+    std::ranges::sort(first), std::ranges::sort(second);
+    EXPECT_EQ(first, second);
+  }
+  EXPECT_EQ(hold_out(open("one.txt", std::string(101, 'x')), 0.1).begin, 90);
 }
 
 }  // namespace

@@ -74,7 +74,7 @@ def test_dry_run_of_a_share_times_that_share_alone(tmp_path):
     header, darope, empty, total = done(
         "compare", *TASK, "--shard", "1/2", "--dry-run", cwd=tmp_path
     ).splitlines()
-    assert darope.startswith("darope") and total.startswith("1 runs, 0 of them finished.")
+    assert darope.startswith("darope") and total.startswith("1 run, 0 of them finished.")
 
 
 def test_tasks_are_scored_in_every_way(tmp_path):
@@ -144,6 +144,15 @@ def test_one_seed_says_so_in_the_terminal(tmp_path):
         "compare", *rest, "--seeds", "1", cwd=tmp_path
     )
     assert "With one seed" not in done("compare", *rest, "--seeds", "2", cwd=tmp_path)
+
+
+def test_the_page_has_the_command_that_made_the_runs(tmp_path):
+    done("compare", *TASK, "--out", "my runs", cwd=tmp_path)
+    done("report", "my runs", cwd=tmp_path)
+    head = (tmp_path / "my runs" / "report.html").read_text().partition("</header>")[0]
+    command = html.unescape(re.search(r"<dt>command</dt><dd><code>(.*?)</code>", head)[1])
+    assert shlex.split(command) == ["darope", "compare", *TASK, "--out", "my runs"]
+    done(*shlex.split(command)[1:], cwd=tmp_path)
 
 
 def test_a_stranger_trains_a_run_again_from_the_page_alone(tmp_path):

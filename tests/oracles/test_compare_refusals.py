@@ -35,6 +35,12 @@ BAD = {
     "a bundle that is not there": ([*TASK, "--from", "nowhere.tar.zst"], ["nowhere.tar.zst", "no such file"]),
     "a bundle that is none": ([*TASK, "--from", "tiny.txt"], ["tiny.txt", "no bundle"]),
     "a setting of no likeness": ([*TASK, "optim.zz=3"], ["'optim.zz'", "Known: optim.lr"]),
+    "the encoding of one run": ([*TASK, "model.encoding=rope"], ["model.encoding", "say with --encodings"]),
+    "the same with dashes": ([*TASK, "--model.encoding=rope"], ["model.encoding", "say with --encodings"]),
+    "an option in the singular": (
+        [QUICK, "--encoding", "rope"],
+        ["unknown option '--encoding' of compare; did you mean --encodings rope?"],
+    ),
     "a setting nobody knows": ([*TASK, "model.dmi=3"], ["model.dmi", "did you mean 'model.dim'?"]),
 }
 
@@ -48,6 +54,20 @@ def test_bad_input(tmp_path, arguments, words):
     sentence = refused("compare", *arguments, *(["--out", "out"] if arguments else []), cwd=tmp_path)
     for word in words:
         assert word in sentence
+
+
+def test_a_report_on_several_asks_where_to(tmp_path):
+    for folder, task in {"one": "parity", "two": "even_pairs"}.items():
+        done("compare", *task_but(f"tasks={task}"), "--out", folder, cwd=tmp_path)
+    before = (tmp_path / "one" / "report.html").read_bytes()
+    assert "give it a folder with --out DIR" in refused("report", "one", "two", cwd=tmp_path)
+    done("report", "one", "two", "--out", "both", cwd=tmp_path)
+    assert (tmp_path / "one" / "report.html").read_bytes() == before
+
+
+def test_a_comparison_config_where_one_run_is_trained(tmp_path):
+    said = refused("train", QUICK, cwd=tmp_path)
+    assert f"{QUICK} is the config of a comparison: 'darope compare {QUICK}' takes it" in said
 
 
 def test_a_folder_that_is_a_file(tmp_path):

@@ -107,12 +107,56 @@ def test_a_change_in_a_folder_of_texts_is_seen(tmp_path):
     assert "the data are not what they were" in refused(*words, "--encodings", "nope,rope", cwd=tmp_path)
 
 
+def write_notes(folder, count, size):
+    """Texts of one word each, so that it shows in the losses which of them are tested."""
+    folder.mkdir()
+    for i in range(count):
+        (folder / f"{i:03}.txt").write_text((f"{'abcdefghij'[i % 10]}{i % 7} " * size)[:size])
+
+
+@pytest.mark.parametrize(
+    "count, size, words, sources",
+    [
+        (
+            4,
+            9000,
+            "4 files, 36.0 kB. Tested on the last tenth of each file: 128 windows of 16 tokens, from 4",
+            4,
+        ),
+        (
+            150,
+            400,
+            "150 files, 60.0 kB. Tested on whole files spread over all, a tenth: 128 windows of 16 ",
+            15,
+        ),
+    ],
+)
+def test_the_test_of_a_folder_is_from_all_over_it(tmp_path, count, size, words, sources):
+    write_notes(tmp_path / "notes", count, size)
+    numpy.save(tmp_path / "notes" / "ids.npy", numpy.arange(500, dtype="uint16"))
+    (tmp_path / "notes" / "picture.png").write_bytes(b"\x89PNG\0\0" * 400)
+    command = ["compare", "--data", "notes", "--encodings", "nope", "--seeds", "1", *MODEL]
+    words = words.replace(" kB.", " kB; 2 skipped, which hold no text: ids.npy, picture.png.")
+    told = run(*command, "data.test_examples=128", cwd=tmp_path)
+    assert told.returncode == 0 and words in told.stderr, told.stderr
+    assert words in done(*command, "data.test_examples=128", "--dry-run", cwd=tmp_path)
+    rows = scores(tmp_path / "runs/notes/runs/notes-nope-s0")[1].values()
+    assert len({row["cluster"] for row in rows}) >= sources - 1
+    caution = "The test of notes comes from 4 sources alone"
+    assert (caution in (tmp_path / "runs/notes/report.html").read_text()) == (count == 4)
+
+
 def test_a_prepared_dataset_as_data(tmp_path):
     (tmp_path / "texts").mkdir()
     for i in range(60):
         (tmp_path / "texts" / f"{i}.txt").write_text(f"document {i} says {i * 7 % 13}.\n" * 60)
     done("data", "prepare", "text", "texts", "--out", "prepared", cwd=tmp_path)
-    done("compare", "--data", "prepared", "--encodings", "nope", "--seeds", "1", *MODEL, cwd=tmp_path)
+    words = ["compare", "--data", "prepared", "--encodings", "nope", "--seeds", "1", *MODEL]
+    plan = done(*words, "--dry-run", cwd=tmp_path)
+    assert re.match(
+        r"prepared: \d\d sources to learn from\. Tested on \d+ examples from \d+ sources?\.\n", plan
+    )
+    done(*words, cwd=tmp_path)
     config = (tmp_path / "runs/prepared/runs/prepared-nope-s0/config.yaml").read_text()
     assert "root_dir: prepared\n" in config
     assert "root_dir: prepared" in done(
@@ -215,6 +259,12 @@ def test_own_files_log_enough_to_see_where_the_loss_goes(tmp_path):
     assert config["steps"] // config["logging"]["freq"] >= 20
     encodings = config["encodings"]
     assert encodings.index("yarn:factor=8") == encodings.index("rope") + 1
+    fewer = done("compare", "--data", "own.txt", "steps=150", "--print-config", cwd=tmp_path)
+    assert yaml.safe_load(fewer)["logging"]["freq"] == 3
+    given = done(
+        "compare", "--data", "own.txt", "steps=150", "logging.freq=7", "--print-config", cwd=tmp_path
+    )
+    assert yaml.safe_load(given)["logging"]["freq"] == 7
 
 
 def test_a_share_has_what_it_scores(tmp_path):
@@ -270,6 +320,12 @@ def test_a_file_of_its_own_for_the_validation(tmp_path):
         (told,) = map(json.loads, done("eval", run_folder, *extra, *other, cwd=tmp_path).splitlines())
         assert told["examples"] == 8 and told["mean"] == pytest.approx(loss, rel=1e-6)
     assert scores(run_folder).keys() == {1, 2, 8} and (run_folder / "results-best.jsonl").exists()
+    best = [
+        row["value"] for row in map(json.loads, (run_folder / "results-best.jsonl").open()) if row["x"] == 8
+    ]
+    line = f"weights that did best in validation, on own: nope {sum(best) / len(best):.4f}"
+    printed = done("report", "runs/own", cwd=tmp_path)
+    assert line in printed.partition("\n8x")[2]
     words[words.index("nope")] = "nope,rope"
     text = (tmp_path / "short.txt").read_text()
     (tmp_path / "short.txt").write_text("X" + text[1:])  # every byte of it counts
@@ -306,8 +362,14 @@ def test_yarn_beside_the_rope_it_stretches(tmp_path):
     encodings = ["--encodings", "yarn:factor=8,rope,nope"]
     plan = done(*words, *encodings, "--dry-run", cwd=tmp_path)
     assert "6 runs, 0 of them finished, 2 that score the weights of others. The others take" in plan
-    done(*words, *encodings, cwd=tmp_path)
+    told = run(*words, *encodings, "logging.freq=1", cwd=tmp_path)
+    assert "own-yarn_factor_8-s0: scored with the weights of own-rope-s0\n" in told.stderr
+    assert "16/16 steps" in told.stderr and "/24 steps" not in told.stderr
     runs = tmp_path / "runs" / "own" / "runs"
+    page = (tmp_path / "runs" / "own" / "report.html").read_text()
+    assert "not trained: it scores the weights of rope</td>" in page
+    said = refused("generate", runs / "own-yarn_factor_8-s0", "--prompt", "x", cwd=tmp_path)
+    assert "own-yarn_factor_8-s0 has no weights: it is" in said and "own-rope-s0 scored with yarn" in said
     results = json.loads((tmp_path / "runs" / "own" / "results.json").read_text())
     assert sorted(results["encodings"]) == ["nope", "rope", "yarn:factor=8"]
     for seed in (0, 1):
@@ -323,6 +385,19 @@ def test_yarn_beside_the_rope_it_stretches(tmp_path):
     assert "different bases" in refused(
         *words, "--encodings", "rope:base=99,yarn", "--out", "x", cwd=tmp_path
     )
+
+
+def test_names_of_one_encoding_are_refused(tmp_path):
+    text_file(tmp_path)
+    words = ["compare", "--data", "own.txt", *MODEL]
+    for encodings, same in {
+        "rope,rope-10k": "rope and rope-10k, which are the same here, rope:base=10000",  # of model.base
+        "nope,rope-500k,rope:base=5e5": "rope-500k and rope:base=5e5, which are the same here",
+        "yarn:factor=8,rope,yarn:factor=8.0": "yarn:factor=8 and yarn:factor=8.0, which are the same",
+        "nope,nope:base=3": "nope and nope:base=3, which are the same here, nope:",
+    }.items():
+        assert same in refused(*words, "--encodings", encodings, cwd=tmp_path)
+    done(*words, "--encodings", "rope,rope-500k", "--seeds", "1", cwd=tmp_path)
 
 
 def test_output_inside_the_data_is_refused(tmp_path):
@@ -388,6 +463,31 @@ def test_the_progress_line_has_the_newest_loss(tmp_path):
     told = re.findall(r"parity-nope-s0 loss (\d+\.\d{3})", shown)
     metrics = (tmp_path / "mine/runs/parity-nope-s0/metrics.jsonl").read_text().splitlines()
     assert told and set(told) <= {f"{json.loads(line)['loss/out']:.3f}" for line in metrics}
+
+
+def test_sentences_are_folded_on_a_terminal_alone(tmp_path):
+    done("compare", *TASK, "--out", "mine", cwd=tmp_path)
+    plain = done("report", "mine", cwd=tmp_path)
+    assert max(map(len, plain.splitlines())) > 80
+
+    def shown(columns, *words):
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        subprocess.run([DAROPE, *words], stdout=theirs, stderr=subprocess.DEVNULL, cwd=tmp_path, check=True)
+        os.close(theirs)
+        sent = b""
+        try:
+            while some := os.read(ours, 65536):
+                sent += some
+        except OSError:  # nobody writes there any more
+            pass
+        return sent.decode().replace("\r\n", "\n")
+
+    narrow = shown(60, "report", "mine")
+    assert max(map(len, narrow.splitlines())) <= 60
+    assert narrow.split() == plain.split()
+    plan = shown(60, "compare", *TASK, "--out", "mine", "--dry-run").splitlines()
+    assert max(len(line) for line in plan[-3:]) <= 60 and len(plan) > 5
 
 
 @pytest.mark.parametrize("columns", [20, 40, 200])

@@ -8,6 +8,8 @@ from pathlib import Path
 
 from transformers.utils.logging import disable_progress_bar, set_verbosity_error
 
+from .. import folders
+from ..settings import settings_of
 from ..terminal import exit_code_of
 from .export import export_hf, export_stock
 from .retrofit import import_llama
@@ -32,10 +34,29 @@ def parser() -> argparse.ArgumentParser:
     return program
 
 
+def refuse_without_weights(folder: Path) -> None:
+    """A folder of several runs, of which one is meant, and a run that only scored another's weights."""
+    if (folder / folders.SETTINGS).exists():
+        if of := settings_of(folder).get("weights_of"):
+            raise ValueError(
+                f"{folder} has no weights: it scored those of {folder.parent / of}; give that run"
+            )
+        return
+    runs = sorted(
+        each.parent
+        for place in (folder / folders.RUNS, folder)
+        for each in place.glob(f"*/{folders.SETTINGS}")
+    )
+    if runs:
+        raise ValueError(f"{folder} holds {len(runs)} runs: give one of them, such as {runs[0]}")
+
+
 def work(given: argparse.Namespace) -> None:
     source = given.source if given.verb == "import" else given.run
     if not source.is_dir():
         raise ValueError(f"{source} is no folder: give a run's, a checkpoint's or a model's")
+    if given.verb == "export":
+        refuse_without_weights(source)
     if given.verb == "import":
         import_llama(given.source, given.encoding, given.out)
     elif given.to == "stock":

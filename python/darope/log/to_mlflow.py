@@ -17,7 +17,7 @@ def tell(runs, project):
     experiment = known.experiment_id if known else client.create_experiment(project)
     for run in runs:
         if client.search_runs([experiment], f"tags.`{TAG}` = '{run.id}'"):
-            yield run.name, "is there already"
+            yield run.name, f"is there already, in {client.tracking_uri}"
             continue
         there = client.create_run(experiment, run_name=run.name).info.run_id
         params = [Param(key, value) for key, value in run.settings.items()]
@@ -31,7 +31,7 @@ def tell(runs, project):
             client.log_batch(there, metrics=metrics[at : at + AT_ONCE])
         client.set_tag(there, TAG, run.id)  # last: what was cut off is told again
         client.set_terminated(there)
-        yield run.name, f"is run {there}"
+        yield run.name, f"is run {there} of '{project}' in {client.tracking_uri}"
 
 
 def _name(key: str) -> str:

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
@@ -7,6 +8,8 @@
 #include "base/config.h"
 #include "base/error.h"
 #include "base/files.h"
+#include "base/fold.h"
+#include "base/shell.h"
 #include "base/signals.h"
 #include "cli/common/run_verbs.h"
 #include "cli/compute/verbs.h"
@@ -69,6 +72,12 @@ Shard parse_shard(const std::string& text) {
   return shard;
 }
 
+bool is_set(const std::string& key, const std::vector<std::string>& overrides) {
+  return std::ranges::any_of(overrides, [&](const std::string& each) {
+    return each.starts_with(key + "=") || each.starts_with("--" + key + "=");
+  });
+}
+
 CompareConfig load(const CompareSettings& s, const CLI::App& verb) {
   std::vector<std::string> overrides = verb.remaining();
   std::string file = s.config;
@@ -79,9 +88,13 @@ CompareConfig load(const CompareSettings& s, const CLI::App& verb) {
   }
   if (file.empty() && s.data.empty())
     throw Error("give a CONFIG, such as configs/quick/quickstart.yaml, or --data with a file of your own");
-  CompareConfig config = s.data.empty() || !file.empty() ? CompareConfig{} : config_for(s.data);
+  const bool chosen = !s.data.empty() && file.empty();
+  CompareConfig config = chosen ? config_for(s.data) : CompareConfig{};
+  if (is_set("model.encoding", overrides))
+    throw Error("model.encoding is a setting of one run: say with --encodings which to compare");
   try {
     load_config(config, file, overrides);
+    if (chosen && !is_set("logging.freq", overrides)) config.logging.freq = logging_for(config.steps);
   } catch (const Error& e) {
     const fs::path end = fs::path(file).extension();
     if (!s.data.empty() || end == ".yaml" || end == ".yml" || !fs::exists(file)) throw;
@@ -117,7 +130,8 @@ CompareConfig load(const CompareSettings& s, const CLI::App& verb) {
 
 void pack(const CompareSettings& s, const fs::path& out) {
   if (s.bundle.empty() || !fs::exists(ComparisonFolder(out).runs())) return;
-  fmt::print(stderr, "{} finished runs in {}\n", write_bundle(s.bundle, {out}, Packing::kQuick), s.bundle);
+  const auto runs = write_bundle(s.bundle, {out}, Packing::kQuick);
+  fmt::print(stderr, "{} finished run{} in {}\n", runs, runs == 1 ? "" : "s", s.bundle);
 }
 
 // Whoever goes on needs what is there; why it stopped counts for more than whether that could be packed.
@@ -139,6 +153,12 @@ void check_bundles(const CompareSettings& s, const std::vector<RunConfig>& plan,
   for (const std::string& bundle : s.from) check_readable(bundle);
   const bool taken = std::find(s.from.begin(), s.from.end(), s.bundle) != s.from.end();
   if (!s.bundle.empty()) check_bundle(plan, share, s.bundle, taken);
+}
+
+// What the plan learns from and is tested on, where it is a file or folder; tasks say it by their names.
+void say_data(const std::vector<RunConfig>& plan, FILE* to) {
+  if (const std::string told = open_data(plan.front()).told; !told.empty())
+    fmt::print(to, "{}\n\n", folded(told, columns_of(::fileno(to))));
 }
 
 // A dry run prints its plan whatever the folder and the bundles hold, and says where the real thing would be
@@ -166,11 +186,16 @@ void print_plan(const std::vector<RunConfig>& plan, const std::vector<RunConfig>
       for (const auto& [name, folder] : finished_in(plan, bundle))
         if (!fs::exists(folder)) finished.insert(name);
     });
+  const size_t columns = columns_of(STDOUT_FILENO);
+  say_data(plan, stdout);
   print_cost(share, config, finished);
   if (s.settle)
-    fmt::print("This is the first of at most {} rounds; each later one adds seeds only where they decide.\n",
-               config.rounds.size());
-  fmt::print("{}", refusal);
+    fmt::print("{}", folded(fmt::format("This is the first of at most {} rounds{}; each later one adds seeds "
+                                        "only where they decide.\n",
+                                        config.rounds.size(),
+                                        config.until.empty() ? "" : ", made whatever --until says"),
+                            columns));
+  fmt::print("{}", folded(refusal, columns));
 }
 
 // Rounds say how many seeds there are, and need all their runs in one place.
@@ -196,7 +221,8 @@ void print_power(const CompareSettings& s, const CLI::App& verb) {
   const report::Gathered all = report::gather({comparison}, encoding_order(), settings_beyond_encoding);
   report::Options options;
   options.margin = s.margin;
-  fmt::print("{}", report::terminal_power(report::powers(all, report::summarise(all, options))));
+  fmt::print("{}", report::terminal_power(report::powers(all, report::summarise(all, options)),
+                                          columns_of(STDOUT_FILENO)));
 }
 
 // What was left of files of this share; a report or another share may be at work beside it.
@@ -210,6 +236,15 @@ void remove_leftovers_of_share(const std::vector<RunConfig>& share, const Compar
   for (const fs::path& each : {folder.path(), folder.runs(), folder.jobs()}) remove_leftovers_of(each, names);
 }
 
+// As it may be typed again.
+std::string typed_command() {
+  const std::string words = read_file("/proc/self/cmdline");
+  std::string text = "darope";
+  for (size_t at = words.find('\0') + 1; at < words.size(); at = words.find('\0', at) + 1)
+    text += " " + shell_word(words.c_str() + at);
+  return text;
+}
+
 void compare_verb(const CompareSettings& s, const CLI::App& verb) {
   check_options(s);
   if (s.power) return print_power(s, verb);
@@ -221,7 +256,7 @@ void compare_verb(const CompareSettings& s, const CLI::App& verb) {
   const Shard shard = s.shard.empty() ? Shard{} : parse_shard(s.shard);
   const fs::path out = config.dump_dir;
   const std::vector<RunConfig> plan = make_plan(config);
-  const ComparisonRecord fixed = fixed_by(config, plan, s.settle);
+  ComparisonRecord fixed = fixed_by(config, plan, s.settle);
   const std::vector<RunConfig> share = s.settle ? asked_for(plan, config, fixed) : share_of(plan, shard);
   find_dtype(config.dtype, find_device(config.device));  // before it stands in the log of every run
   if (s.dry_run) return print_plan(plan, share, config, s);
@@ -235,7 +270,9 @@ void compare_verb(const CompareSettings& s, const CLI::App& verb) {
   for (const fs::path& other : ComparisonFolder(out).locks_against(s.shard)) refuse_held(other);
   check_folder(plan);  // once more: until now, another process may have been at work here
   remove_leftovers_of_share(s.settle ? plan : share, ComparisonFolder(out), s.shard.empty());
+  if (!std::ranges::all_of(share, is_finished_as)) fixed.command = typed_command();
   write_file(ComparisonFolder(out).record(), to_text(joined_to_folder(fixed, out)));
+  say_data(plan, stderr);
   const auto take = [&](const std::vector<RunConfig>& runs) {
     for (const std::string& bundle : s.from) take_finished(runs, bundle);
   };
@@ -265,7 +302,8 @@ void compare_verb(const CompareSettings& s, const CLI::App& verb) {
   if (!s.bundle.empty()) options.links.push_back(fs::proximate(s.bundle, out).string());
   const report::Summary summary = report::write_report(out, {out}, options);
   pack(s, out);
-  fmt::print("{}\n{}\n", report::terminal_table(summary), ComparisonFolder(out).page().string());
+  fmt::print("{}\n{}\n", report::terminal_table(summary, columns_of(STDOUT_FILENO)),
+             ComparisonFolder(out).page().string());
 }
 
 }  // namespace
@@ -280,7 +318,7 @@ void add_compare(CLI::App& app) {
       "a file or folder of your own: any text, .jsonl, .bin or .npy, or a prepared dataset; without CONFIG, "
       "a small model is chosen to fit it");
   verb->add_option("--test", s->test,
-                   "with --data: a file or folder to test on, in place of the last tenth of --data");
+                   "with --data: a file or folder to test on, in place of a tenth of --data");
   verb->add_option("--validation", s->validation,
                    "with --data: a file or folder to validate on ten times during training, or every "
                    "validation.every steps; the best weights are scored beside the last");

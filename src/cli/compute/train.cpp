@@ -13,6 +13,7 @@
 #include "experiments/run.h"
 #include "runs/finished_run.h"
 #include "runs/score_means.h"
+#include "settings/compare.h"
 
 namespace darope {
 namespace {
@@ -35,7 +36,27 @@ Resume resume_of(const TrainSettings& s) {
   return {word ? "" : s.resume, s.may_change};
 }
 
+// A config that only a comparison understands is one.
+void refuse_comparison_config(const std::string& file) {
+  CompareConfig comparison;
+  try {
+    load_config(comparison, file, {});
+  } catch (const Error&) {
+    return;
+  }
+  RunConfig run;
+  try {
+    load_config(run, file, {});
+  } catch (const Error&) {
+    throw Error(
+        fmt::format("{0} is the config of a comparison: 'darope compare {0}' takes it; a run has its "
+                    "own, such as configs/quick/train.yaml",
+                    file));
+  }
+}
+
 void train_verb(const TrainSettings& settings, const std::vector<std::string>& overrides) {
+  refuse_comparison_config(settings.config);
   RunConfig config;
   load_config(config, settings.config, overrides);
   if (settings.no_graph) config.graph = false;

@@ -29,6 +29,10 @@ std::string_view text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
+bool has_zero(std::span<const std::byte> bytes) {
+  return std::ranges::find(bytes, std::byte{0}) != bytes.end();
+}
+
 void refuse_empty(std::span<const std::byte> bytes, const std::string& name) {
   if (bytes.empty()) throw Error(name + " is empty: it should hold tokens");
 }
@@ -76,11 +80,11 @@ using File = std::shared_ptr<const MappedFile>;
 TokenSource bytes_as_tokens(const File& file, const std::string& name) {
   const std::span<const std::byte> bytes = file->bytes();
   refuse_empty(bytes, name);
-  if (const auto zero = std::find(bytes.begin(), bytes.end(), std::byte{0}); zero != bytes.end())
+  if (has_zero(bytes))
     throw Error(
         fmt::format("{} is no plain text: byte {} is zero, as in pictures, archives and UTF-16; give UTF-8 "
                     "text, or ids as .npy",
-                    name, zero - bytes.begin()));
+                    name, std::ranges::find(bytes, std::byte{0}) - bytes.begin()));
   return {name, file, bytes, 1, false};
 }
 
@@ -95,7 +99,7 @@ class BytesOfDocuments {
   void add_jsonl(std::span<const std::byte> bytes, const std::string& name) {
     parse_jsonl(bytes, name, {}, {.document = [&](std::string_view document) { add(document); }});
   }
-  bool empty() const { return starts_.empty(); }
+  int64_t size() const { return int64_t(starts_.size()); }
   TokenSource source(const std::string& name) const {
     TokenSource out(name, tokens_, std::as_bytes(std::span(*tokens_)), 2, false);
     out.set_document_starts(starts_);
@@ -110,7 +114,8 @@ class BytesOfDocuments {
 TokenSource documents_as_tokens(const File& file, const std::string& name) {
   BytesOfDocuments documents;
   documents.add_jsonl(file->bytes(), name);
-  if (documents.empty()) throw Error(name + " holds no document: each line should be an object with `text`");
+  if (documents.size() == 0)
+    throw Error(name + " holds no document: each line should be an object with `text`");
   return documents.source(name);
 }
 
@@ -119,15 +124,14 @@ bool is_jsonl(const std::string& name) {
   return std::any_of(known.begin(), known.end(), [&](const char* end) { return name.ends_with(end); });
 }
 
-// The texts of a folder, whatever their names end in.
-std::vector<std::filesystem::path> texts_in(const std::filesystem::path& folder) {
+// The files of a folder, those with a hidden name left out.
+std::vector<std::filesystem::path> files_in(const std::filesystem::path& folder) {
   std::vector<std::filesystem::path> found;
   for (auto at = std::filesystem::recursive_directory_iterator(folder);
        at != std::filesystem::recursive_directory_iterator(); ++at) {
     const bool hidden = at->path().filename().string().starts_with(".");
     if (hidden && at->is_directory()) at.disable_recursion_pending();
-    if (!hidden && at->is_regular_file() && at->file_size() > 0 && !holds_ids(at->path()))
-      found.push_back(at->path());
+    if (!hidden && at->is_regular_file()) found.push_back(at->path());
   }
   std::sort(found.begin(), found.end());
   return found;
@@ -135,19 +139,29 @@ std::vector<std::filesystem::path> texts_in(const std::filesystem::path& folder)
 
 TokenSource folder_as_tokens(const std::filesystem::path& folder) {
   BytesOfDocuments documents;
-  for (const std::filesystem::path& path : texts_in(folder)) {
+  Contents contents{.files = 0};
+  for (const std::filesystem::path& path : files_in(folder)) {
     const MappedFile file(path);
     const std::span<const std::byte> bytes = file.bytes();
+    if (bytes.empty() || holds_ids(path) || (!is_jsonl(path.string()) && has_zero(bytes))) {
+      contents.skipped.push_back(std::filesystem::relative(path, folder).string());
+      continue;
+    }
+    ++contents.files;
+    contents.bytes += int64_t(bytes.size());
     if (is_jsonl(path.string()))
       documents.add_jsonl(bytes, path.string());
-    else if (std::find(bytes.begin(), bytes.end(), std::byte{0}) == bytes.end())
+    else
       documents.add(text_of(bytes));
   }
-  if (documents.empty())
+  if (documents.size() == 0)
     throw Error(folder.string() +
                 " is a folder without texts: give one with .txt, .md, .jsonl or other UTF-8 files, or "
                 "one that 'darope data prepare' made");
-  return documents.source(folder.string());
+  contents.documents = documents.size();
+  TokenSource source = documents.source(folder.string());
+  source.set_contents(std::move(contents));
+  return source;
 }
 
 TokenSource ids_as_tokens(const File& file, const std::string& name) {
@@ -161,6 +175,8 @@ TokenSource file_as_tokens(const std::filesystem::path& path) {
                         : is_jsonl(name) ? documents_as_tokens
                                          : bytes_as_tokens)(file, name);
   source.set_file(file);
+  source.set_contents(
+      {.documents = int64_t(source.document_starts().size()), .bytes = int64_t(file->bytes().size())});
   return source;
 }
 
@@ -171,6 +187,22 @@ TokenSource::TokenSource(std::string name, std::shared_ptr<const void> owner,
     : name_(std::move(name)), owner_(std::move(owner)), tokens_(tokens), width_(width), signed_(is_signed) {}
 
 std::string TokenSource::sha256() const { return darope::sha256(file_ ? file_->bytes() : tokens_); }
+
+TokenSource TokenSource::of_parts(const std::vector<Part>& parts) const {
+  const auto copied = std::make_shared<std::vector<std::byte>>();
+  copied->reserve(tokens_.size());
+  std::vector<int64_t> starts;
+  for (const Part& part : parts) {
+    starts.push_back(int64_t(copied->size()) / width_);
+    const auto bytes = tokens_.subspan(size_t(part.begin * width_), size_t((part.end - part.begin) * width_));
+    copied->insert(copied->end(), bytes.begin(), bytes.end());
+  }
+  TokenSource out = *this;
+  out.owner_ = copied;
+  out.tokens_ = *copied;
+  out.document_starts_ = std::move(starts);
+  return out;
+}
 
 int64_t TokenSource::id_at(int64_t index) const {
   const std::byte* at = tokens_.data() + index * width_;

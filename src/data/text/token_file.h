@@ -17,9 +17,19 @@ inline constexpr int64_t kEndOfDocument = 256, kByteVocabulary = 257;
 
 inline constexpr int64_t kMostIds = int64_t{1} << 32;  // of any vocabulary
 
-// Tokens of one file, wherever they lie: mapped from the disk, or decoded in memory.
+// What a file or a folder held, for people.
+struct Contents {
+  int64_t files = 1, documents = 1, bytes = 0;
+  std::vector<std::string> skipped = {};  // files of the folder that are no text
+};
+
+// Tokens of one file or folder, wherever they lie: mapped from the disk, or decoded in memory.
 class TokenSource {
  public:
+  struct Part {
+    int64_t begin, end;
+  };
+
   // `tokens` are little-endian integers of `width` bytes that live in `owner`.
   TokenSource(std::string name, std::shared_ptr<const void> owner, std::span<const std::byte> tokens,
               int width, bool is_signed);
@@ -29,7 +39,10 @@ class TokenSource {
   void read(int64_t offset, std::span<int64_t> out) const;
   const std::vector<int64_t>& document_starts() const { return document_starts_; }  // rising, from 0
   std::string sha256() const;  // of the file they were read from; of the tokens of a folder
+  const Contents& contents() const { return contents_; }
+  TokenSource of_parts(const std::vector<Part>& parts) const;  // one after the other, each a document
 
+  void set_contents(Contents contents) { contents_ = std::move(contents); }
   void set_file(std::shared_ptr<const MappedFile> file) { file_ = std::move(file); }
   void set_vocabulary(int64_t vocabulary) { vocabulary_ = vocabulary; }
   void set_document_starts(std::vector<int64_t> starts) { document_starts_ = std::move(starts); }
@@ -46,6 +59,7 @@ class TokenSource {
   bool signed_;
   int64_t vocabulary_ = INT64_MAX;
   std::vector<int64_t> document_starts_ = {0};
+  Contents contents_;
 };
 
 // Reads by the file's name:

@@ -35,6 +35,12 @@ std::string cost_section(const Summary& summary, const Gathered& all) {
   std::string rows;
   for (size_t e = 0; e < summary.encodings.size(); ++e) {
     const Cost& c = summary.costs[e];
+    if (!c.weights_of.empty()) {
+      rows += fmt::format("<tr {}>{}{}<td colspan='3'>not trained: it scores the weights of {}</td></tr>",
+                          of_encoding(e), encoding_cell(summary, e),
+                          number_cell(thousands(c.parameters), c.parameters), escape(c.weights_of));
+      continue;
+    }
     rows += fmt::format(
         "<tr {}>{}{}{}{}{}</tr>", of_encoding(e), encoding_cell(summary, e),
         number_cell(thousands(c.parameters), c.parameters),

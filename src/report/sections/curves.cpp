@@ -19,7 +19,7 @@ std::vector<CurvePoint> mean_curve(const Gathered& all, const std::string& datas
   double count = 0;
   for (const Run* run : all.runs_of(dataset, encoding)) {
     const std::vector<CurvePoint>& curve = run->curve;
-    if (run->diverged || curve.empty()) continue;
+    if (run->diverged || !run->weights_of.empty() || curve.empty()) continue;
     if (mean.empty()) mean.assign(curve.size(), {});
     const bool same_steps = mean.size() == curve.size() &&
                             (count == 0 || std::equal(mean.begin(), mean.end(), curve.begin(),

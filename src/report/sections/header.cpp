@@ -41,7 +41,9 @@ std::string model_in_words(const Summary& summary, const Gathered& all) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
+// What made the runs, where their one folder or bundle says so; else what made the page.
 std::string command(const Summary& summary, const Gathered& all) {
+  if (all.sources.size() == 1 && !all.record.command.empty()) return all.record.command;
   std::string text = "darope report";
   for (const std::filesystem::path& source : all.sources) text += " " + shell_word(source.string());
   text += " --reference " + shell_word(summary.reference);

@@ -13,13 +13,15 @@ std::string losses_section(const Summary& summary, const Gathered&) {
     for (const Dataset& dataset : summary.datasets) {
       const AtLength* at = dataset.at(summary.lengths[i]);
       if (!at || dataset.metric.higher_better || !at->judged) continue;
-      const std::string counting = baselines_in_words(dataset, at->x);
+      const std::string counting = baselines_in_words(dataset, at->x),
+                        best = best_weights_in_words(dataset, *at);
       figures += fmt::format(
-          "<figure><figcaption>{}</figcaption>{}<p class='fine'>{} examples of {} sources.{}</p></figure>",
+          "<figure><figcaption>{}</figcaption>{}<p class='fine'>{} examples of {} sources.{}{}</p></figure>",
           escape(dataset.name),
           picture_svg({at->standings, *at->judged, dataset.metric, summary.encodings, dataset.name}),
           at->examples, at->clusters,
-          counting.empty() ? "" : escape(fmt::format(" Counting alone gets: {}.", counting)));
+          counting.empty() ? "" : escape(fmt::format(" Counting alone gets: {}.", counting)),
+          best.empty() ? "" : escape(fmt::format(" Weights that did best in validation: {}.", best)));
     }
     if (!figures.empty()) blocks += per_length(summary, i, "<div class='grid wide'>" + figures + "</div>");
   }

@@ -33,8 +33,12 @@ std::string number_cell(const std::string& html, const std::optional<double>& so
 
 std::string encoding_cell(const Summary& summary, size_t encoding) {
   const std::string& name = summary.encodings[encoding];
-  return fmt::format("<th scope='row' data-v='{0}'>{1}{0}{2}</th>", escape(name), swatch(name),
-                     name == summary.reference ? "<small> reference</small>" : "");
+  return fmt::format(
+      "<th scope='row' data-v='{0}'>{1}{0}{2}</th>", escape(name), swatch(name),
+      name == summary.reference
+          ? "<small title='what the others are held against where only one can be: signs, times, the "
+            "paper&#39;s test'> reference</small>"
+          : "");
 }
 
 std::string per_length(const Summary& summary, size_t length, const std::string& html) {

@@ -140,12 +140,20 @@ std::string papers_own_test(const Summary& summary) {
       summary.options.paper_family ? "the paper's four baselines" : "all baselines", table(head, rows));
 }
 
-// The leader's name stands out.
+// The leader's name stands out, wherever it first is a word of its own: rope is none in darope or rope-10k.
 std::string headline_html(const Overall& overall, const Summary& summary) {
   std::string html = escape(headline(overall, summary));
   const std::string leader = escape(overall.leader());
-  if (const size_t at = html.find(leader); !leader.empty() && at != std::string::npos)
-    html.replace(at, leader.size(), fmt::format("<b>{}</b>", leader));
+  if (leader.empty()) return html;
+  const auto of_a_name = [&](size_t at) {
+    return at < html.size() && std::string_view(" ,.;:'").find(html[at]) == std::string_view::npos;
+  };
+  for (size_t at = html.find(leader); at != std::string::npos; at = html.find(leader, at + 1)) {
+    const size_t end = at + leader.size();
+    const bool goes_on = of_a_name(end) || (end + 1 < html.size() && html[end] != ' ' && of_a_name(end + 1));
+    if ((at > 0 && of_a_name(at - 1)) || goes_on) continue;
+    return html.replace(at, leader.size(), fmt::format("<b>{}</b>", leader));
+  }
   return html;
 }
 
@@ -165,6 +173,8 @@ std::string verdict_section(const Summary& summary, const Gathered&) {
     html += fmt::format("<dt>{}</dt><dd>{}</dd>", escape(length_label(overall, summary)),
                         headline_html(overall, summary));
   html += "</dl>";
+  if (const std::string none = no_verdict_in_words(summary); !none.empty())
+    html += fmt::format("<p>{}</p>", escape(none));
   for (size_t i = 0; i < summary.lengths.size(); ++i)
     for (const Overall& overall : summary.overall)
       if (overall.x == summary.lengths[i] && overall.suite)
