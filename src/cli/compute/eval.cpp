@@ -11,6 +11,7 @@
 #include "base/sha256.h"
 #include "base/signals.h"
 #include "cli/common/run_verbs.h"
+#include "cli/common/table.h"
 #include "cli/compute/verbs.h"
 #include "data/open.h"
 #include "eval/evaluate.h"
@@ -243,3 +244,4 @@ void add_eval(CLI::App& app) {
 }
 
 }  // namespace darope
+      ->type_name(kListValue)
