@@ -249,6 +249,11 @@ def test_a_shell_completes_verbs_options_and_settings(tmp_path):
     assert bash_completes("darope train x.yaml dtype = b", tmp_path) == ["bf16"]
     assert bash_completes("darope data pre", tmp_path) == ["prepare"]
     assert bash_completes("darope data prepare --held", tmp_path) == ["--held-out"]
+    assert bash_completes("darope data prepare m", tmp_path) == ["maestro", "midi"]
+    assert bash_completes("darope tasks rev", tmp_path) == ["reverse_string"]
+    assert "optim.lr" in bash_completes("darope settings opt", tmp_path)
+    assert bash_completes("darope compare --encodings rope,hop", tmp_path) == ["rope,hope"]
+    assert bash_completes("darope report --reference alib", tmp_path) == ["alibi"]
     zsh, fish = (run("completion", shell, cwd=tmp_path).stdout for shell in ("zsh", "fish"))
     assert zsh.startswith("#compdef darope\n")
     assert "complete -c darope -n '__fish_seen_subcommand_from compare' -l data -r" in fish
