@@ -20,8 +20,11 @@ namespace fs = std::filesystem;
 constexpr int64_t kWindow = 6100, kStride = 6050, kTokens = 1000, kLargestShift = 99;
 constexpr int64_t kLetters = 'T' + 1;  // a window is stored as letters
 constexpr size_t kLine = 80;
+constexpr std::array<std::string_view, 7> kFastaEndings = {".fa",       ".fasta",  ".fna", ".fa.gz",
+                                                           ".fasta.gz", ".fna.gz", ".bgz"};
 
 int64_t windows_in(int64_t bases) { return bases < kWindow ? 0 : (bases - kWindow) / kStride + 1; }
+int64_t megabase_of(int64_t window) { return window * kStride / 1'000'000; }
 
 // The published dataset cuts a chromosome into chunks of 6000 with margins of 100 that neighbours share, and
 // drops a last one that is not whole. What remains is this much of the chromosome's front; we take each of
@@ -123,7 +126,7 @@ std::vector<File> scan_all(const PrepareRequest& request, Preparation& out) {
   out.set_vocabulary(kGenomeVocabulary, kLetters);
   std::vector<File> files;
   const std::vector<SourceFile> sources =
-      source_files(request.source, {".fa", ".fasta", ".fna", ".fa.gz", ".fasta.gz", ".fna.gz", ".bgz"});
+      source_files(request.source, {kFastaEndings.begin(), kFastaEndings.end()});
   out.expect(2 * int64_t(sources.size()));
   for (const SourceFile& source : sources) {
     out.advance(source.name);
@@ -226,7 +229,7 @@ void prepare_fasta(const PrepareRequest& request, Preparation& out) {
   write_all(files, out);
 }
 
-int64_t megabase_of(int64_t window) { return window * kStride / 1'000'000; }
+std::string word_of_bases(int64_t token) { return text_of_sixmers({&token, 1}); }
 
 std::string show_bases(std::span<const int64_t> stored) {
   const std::string bases(stored.begin(), stored.end());
@@ -253,7 +256,9 @@ template Kind kind_of<Genome>();
 struct Fasta {
   static constexpr Kind kind{
       .name = "fasta",
-      .source = "own FASTA files: a folder; train*, valid* and test* of them, else split by record",
+      .source = "own FASTA files: a folder; files called train*, valid* and test*, else split by record",
+      .endings = kFastaEndings,
+      .items = "records",
       .prepare = prepare_fasta,
       .show = show_bases,
       .present = present_bases,
@@ -262,3 +267,5 @@ struct Fasta {
 template Kind kind_of<Fasta>();
 
 }  // namespace darope
+      .word = word_of_bases,
+      .word = word_of_bases,

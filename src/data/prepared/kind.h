@@ -26,11 +26,15 @@ struct PrepareRequest {
 // A kind of dataset: a file of its name (define.h), and a line in kinds.cpp. What depends on the data, its
 // vocabulary above all, is not here but in the manifest that `prepare` makes.
 struct Kind {
-  std::string_view name, source;     // what SOURCE should be
-  std::string_view items = "items";  // what they are to people
+  std::string_view name, source;                   // what SOURCE should be
+  std::span<const std::string_view> endings = {};  // of files that are of this kind, and no text
+  std::string_view items = "items";                // what they are to people
   void (*prepare)(const PrepareRequest& request, Preparation& out);
   // A sequence for people, lines with their ends. Null: text, as the dataset's tokenizer decodes it.
   std::string (*show)(std::span<const int64_t> stored) = nullptr;
+  // What a token that a model reads is called; null: its number. And the file of music that tokens are.
+  std::string (*word)(int64_t token) = nullptr;
+  std::string (*midi)(std::span<const int64_t> tokens) = nullptr;
   // What a model reads of a stored sequence. Null: the values as they are stored. `random` is null in
   // validation and test, else the stream of this one presentation, from which an augmentation is drawn.
   Tokens (*present)(Tokens stored, Random* random) = nullptr;
