@@ -85,7 +85,7 @@ static void check_witnesses(const RunConfig& run, const Dataset& data) {
     if (!several)
       throw Error(fmt::format(
           "all of the test of {} comes from one source, and a verdict needs at least two: prepare the data "
-          "again, from more files",
+          "again, from more files, or records of FASTA",
           run.data.root_dir));
   }
 }

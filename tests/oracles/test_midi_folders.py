@@ -92,7 +92,7 @@ def test_few_pieces_leave_a_test_of_several(tmp_path):
     assert not (tmp_path / "runs").exists()
     (folder / "12.mid").unlink()
     refused = darope("prepare", "midi", folder, "--out", tmp_path / "none", code=2)
-    assert "7 usable ones are too few" in refused and "at least 8" in refused and "--keep-short" in refused
+    assert "7 usable pieces are too few" in refused and "at least 8" in refused and "--keep-short" in refused
 
 
 def test_events_are_shown_in_words(pieces, tmp_path):
@@ -100,6 +100,29 @@ def test_events_are_shown_in_words(pieces, tmp_path):
     words = probe("vocabulary").split()
     shown = darope("inspect", tmp_path / "set", "--split", "train", "--index", 2).split("\n", 1)[1]
     assert shown.split() == [words[id] for id in load(tmp_path / "set", "train")[2]]
+
+
+def test_equal_pieces_in_two_splits_are_told(pieces, tmp_path):
+    done = subprocess.run(
+        [programs.DAROPE, "data", "prepare", "midi", pieces, "--out", tmp_path / "a"],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0 and done.stderr == ""
+    assert darope("audit", tmp_path / "a").splitlines()[-1].startswith("sound: every file is as it was")
+    splits = json.loads((tmp_path / "a" / "manifest.json").read_text())["splits"]
+    (learned, _), (tested, _) = splits["train"]["items"][0], splits["test"]["items"][0]
+    shutil.copy(pieces / tested, pieces / learned)
+    done = subprocess.run(
+        [programs.DAROPE, "data", "prepare", "midi", pieces, "--out", tmp_path / "b"],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0
+    assert "Note: 1 of the pieces hold the same as one in another split" in done.stderr
+    assert learned in done.stderr and f"{tested} (test)" in done.stderr
+    verdict = darope("audit", tmp_path / "b").partition("sound: ")[2]
+    assert "of test stand in train as well" in verdict
 
 
 def broken():
@@ -170,12 +193,17 @@ def test_what_is_listed_and_missing_is_skipped(pieces, tmp_path):
         (["midy", "SRC", "--out", "OUT"], "did you mean 'midi'"),
         (["midi", "SRC/none", "--out", "OUT"], "is no folder"),
         (["midi", "SRC/deep", "--out", "OUT", "--seed", "-1"], "--seed -1"),
+        (["midi", "SRC/text", "--out", "OUT"], "no file that ends in .mid, .midi"),
+        (["midi", "SRC", "--out", "OUT", "--held-out", "0.1"], "--held-out is an option of 'text'"),
+        (["fasta", "SRC", "--out", "OUT", "--keep-short"], "--keep-short is an option of 'midi'"),
         (["maestro", "SRC", "--out", "OUT"], "maestro-v3.0.0.csv"),
         (["jsb", "SRC/none", "--out", "OUT"], "no such file"),
         (["midi", "SRC", "--out", "SRC"], "is there already"),
     ],
 )
 def test_bad_arguments(pieces, tmp_path, words, message):
+    (pieces / "text").mkdir()
+    (pieces / "text" / "notes.txt").write_text("no music")
     words = [w.replace("SRC", str(pieces)).replace("OUT", str(tmp_path / "set")) for w in words]
     assert message in darope("prepare", *words, code=2)
     assert not (tmp_path / "set").exists() and not (tmp_path / "set.preparing").exists()
