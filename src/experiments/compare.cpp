@@ -137,7 +137,7 @@ std::vector<RunConfig> make_plan(const CompareConfig& config) {
       run.data.task = task;
       run.seed = run.model.seed = config.seed + i;
       const Dataset data = open_data(run);
-      if (i == 0) check_witnesses(run, data);
+      if (i == 0) check_witnesses(run, data), say_notes(data);
       std::vector<std::string> in_order = config.encodings;  // what is trained comes first
       std::ranges::stable_partition(in_order, trains);
       for (const std::string& encoding : in_order) {

@@ -66,3 +66,4 @@ void dry_run(const RunConfig& given) {
 }
 
 }  // namespace darope
+  say_notes(asked);

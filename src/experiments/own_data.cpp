@@ -85,7 +85,7 @@ CompareConfig config_for(const std::filesystem::path& given) {
   config.model.init = "fan_in";
   config.model.tied = size.vocabulary > 1000;
   config.steps = steps_for(config, size.tokens, size.vocabulary);
-  config.data.test_examples = windows_for(config);
+  if (chooses_examples(config.data)) config.data.test_examples = windows_for(config);
   config.logging.freq = std::max<int64_t>(1, config.steps / 50);  // enough to see where the loss goes
   config.optim.lr = 2e-3;
   config.optim.beta2 = 0.98;

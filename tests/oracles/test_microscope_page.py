@@ -13,7 +13,7 @@ from trainings import darope
 CONFIG = ROOT / "configs/quick/train.yaml"
 SMALL = [
     "steps=4", "threads=1", "device=cpu", "model.dim=32", "model.n_layers=2", "model.n_heads=2",
-    "model.hidden_multiple=8", "data.batch_size=2", "data.test_examples=8", "model.encoding=darope",
+    "model.hidden_multiple=8", "data.batch_size=2", "model.encoding=darope",
 ]  # fmt: skip
 
 

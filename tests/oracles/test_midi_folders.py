@@ -9,6 +9,7 @@ import subprocess
 import numpy as np
 import programs
 import pytest
+import symusic
 from music import darope, load, midi_bytes, probe, rows
 
 
@@ -123,6 +124,45 @@ def test_equal_pieces_in_two_splits_are_told(pieces, tmp_path):
     assert learned in done.stderr and f"{tested} (test)" in done.stderr
     verdict = darope("audit", tmp_path / "b").partition("sound: ")[2]
     assert "of test stand in train as well" in verdict
+
+
+def test_a_model_of_music_speaks_its_words_and_writes_a_file(pieces, tmp_path):
+    darope("prepare", "midi", pieces, "--out", tmp_path / "set")
+    small = "steps=3 model.dim=16 model.n_layers=1 model.n_heads=2 data.batch_size=2 threads=1 device=cpu"
+    config = programs.ROOT / "configs/quick/train.yaml"
+    settings = ["data.task=", f"data.root_dir={tmp_path / 'set'}", "data.seq_len=64", *small.split()]
+
+    def call(*words, code=0):
+        told = subprocess.run(
+            [programs.DAROPE, *map(str, words)], capture_output=True, text=True, cwd=tmp_path
+        )
+        assert told.returncode == code, told.stderr
+        return told
+
+    refused = call("train", config, "dump_dir=run", *settings, "data.test_examples=3", code=2)
+    assert "data.test_examples is 3: of prepared music" in refused.stderr
+    longer = [each for each in settings if "seq_len" not in each] + ["data.seq_len=8192"]
+    assert (
+        "more than half of every batch would be padding"
+        in call("train", config, "dump_dir=run", *longer, code=2).stderr
+    )
+    trained = call("train", config, "dump_dir=run", *settings)
+    lengths = [len(piece) for piece in load(tmp_path / "set", "train")]
+    share = 100 * 64 * len(lengths) / sum(lengths)
+    assert f"the first 64 tokens are read, {share:.0f} % of all" in trained.stderr
+    words = probe("vocabulary").split()
+    prompt = "Bar_None Position_0 Tempo_121.29 Pitch_60 Velocity_99 Duration_1.0.8"
+    told = call("generate", "run", "--prompt", prompt, "--tokens", 40, "--out", "piece.mid").stdout
+    said, file = told.splitlines()
+    assert said.startswith(prompt + " ") and len(said.split()) == 46 and set(said.split()) <= set(words)
+    assert file == "piece.mid"
+    note = symusic.Score(str(tmp_path / "piece.mid")).tracks[0].notes[0]
+    assert (note.pitch, note.velocity) == (60, 99)
+    ids = ",".join(str(words.index(word)) for word in prompt.split())
+    by_number = call("generate", "run", "--prompt", ids, "--tokens", 40).stdout.strip().split(",")
+    assert [words[int(id)] for id in by_number] == said.split()
+    wrong = call("generate", "run", "--prompt", "Bar_None Pich_60", code=2).stderr
+    assert "no word 'Pich_60'; near it is 'Pitch_60'" in wrong
 
 
 def broken():

@@ -268,6 +268,7 @@ struct Genome {
       .show = show_bases,
       .word = word_of_bases,
       .present = present_bases,
+      .presented = kTokens,
       .part = megabase_of};
 };
 template Kind kind_of<Genome>();
@@ -280,8 +281,9 @@ struct Fasta {
       .items = "records",
       .prepare = prepare_fasta,
       .show = show_bases,
-      .present = present_bases,
       .word = word_of_bases,
+      .present = present_bases,
+      .presented = kTokens,
       .part = megabase_of};
 };
 template Kind kind_of<Fasta>();

@@ -38,7 +38,8 @@ struct Kind {
   // What a model reads of a stored sequence. Null: the values as they are stored. `random` is null in
   // validation and test, else the stream of this one presentation, from which an augmentation is drawn.
   Tokens (*present)(Tokens stored, Random* random) = nullptr;
-  bool windows = false;  // sequences are long: models read windows of them
+  int64_t presented = 0;  // tokens that `present` makes of any sequence; 0: as many as are stored
+  bool windows = false;   // sequences are long: models read windows of them
   // Which part of its item a sequence belongs to; scores of one part are one witness. Null: the item is one.
   int64_t (*part)(int64_t sequence) = nullptr;
   bool text = false;  // sequences are documents, of any number of sources; models read windows of the stream
