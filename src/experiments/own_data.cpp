@@ -46,6 +46,7 @@ struct Size {
 };
 
 Size own(const fs::path& path, DataConfig& data) {
+  refuse_files_of_kinds(path);
   const TokenSource source = open_tokens(path);
   data.path = path.string();
   data.seq_len = context_for(source.size());

@@ -51,4 +51,7 @@ Kind kind_of();
 const std::vector<Kind>& all_kinds();
 const Kind& find_kind(std::string_view name);
 
+// An Error where a file, or most of a folder's, are of a kind by their endings: they are no text.
+void refuse_files_of_kinds(const std::filesystem::path& source);
+
 }  // namespace darope
