@@ -35,6 +35,29 @@ def test_what_cannot_be_sampled(trained, option, value):
     )
 
 
+def test_other_data_must_have_the_same_vocabulary(trained):
+    (trained / "a.fa").write_text("".join(f">r{i}\n{'ACGT' * 1600}\n" for i in range(8)))
+    done("data", "prepare", "fasta", "a.fa", "--out", "genes", cwd=trained)
+    said = refused("eval", "run", "data.path=", "data.root_dir=genes", cwd=trained)
+    assert "genes has a vocabulary of 4107, and run was trained on one of 257" in said
+    (trained / "cba.txt").write_text("cba" * 2000)
+    assert "nll" in done("eval", "run", "data.path=cba.txt", cwd=trained)
+
+
+def test_a_test_file_that_has_changed_is_said(trained):
+    (trained / "test.txt").write_text("bca" * 300)
+    config = ROOT / "configs" / "quick" / "train.yaml"
+    files = ["data.task=", "data.path=abc.txt", "data.test_path=test.txt", "dump_dir=apart"]
+    done("train", config, *files, *SETTINGS, cwd=trained)
+    caution = "WARNING: the data are not what they were when apart was trained"
+    asked = (["eval", "apart"], ["eval", "apart", "threads=2"], ["eval", "apart", "data.test_examples=3"])
+    for words in asked:
+        assert caution not in run(*words, cwd=trained).stderr
+    (trained / "test.txt").write_text("cab" * 300)
+    for words in asked:
+        assert caution in run(*words, cwd=trained).stderr, words
+
+
 def test_checkpoints_are_listed_and_damage_is_found(trained):
     (checkpoint,) = (trained / "run" / "checkpoints").iterdir()
     assert done("ckpt", "list", "run", cwd=trained).startswith(f"run/checkpoints/{checkpoint.name}  ")
