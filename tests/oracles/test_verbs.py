@@ -1,5 +1,6 @@
 """What one does with a trained run: text sampled from it, its checkpoints listed and verified."""
 
+import re
 import subprocess
 
 import pytest
@@ -56,6 +57,23 @@ def test_a_test_file_that_has_changed_is_said(trained):
     (trained / "test.txt").write_text("cab" * 300)
     for words in asked:
         assert caution in run(*words, cwd=trained).stderr, words
+
+
+def test_a_dry_run_counts_validations_and_scores(trained):
+    """Of so many examples that scoring them outweighs a training of two steps."""
+    config = ROOT / "configs" / "quick" / "train.yaml"
+    small = [each for each in SETTINGS if each.partition("=")[0] not in ("steps", "data.test_examples")]
+    words = ["train", config, *small, "data.free_running=0", "steps=2", "--dry-run"]
+    text = ["data.task=", "data.path=abc.txt", "data.validation_path=more.txt", "validation.every=1"]
+    (trained / "more.txt").write_text("abc" * 300)
+    few, many, validated = (
+        done(*words, *more, cwd=trained).splitlines()[-1]
+        for more in (["data.test_examples=4"], ["data.test_examples=300000"], [*text, "data.test_examples=4"])
+    )
+    assert re.fullmatch(r"estimated     \d+:\d\d: 0:00 for training, 0:00 for scoring", few), few
+    whole, training, scoring = re.findall(r"\d+:\d\d", many)
+    assert training == "0:00" and "0:00" not in (scoring, whole), many
+    assert "for 2 validations, " in validated, validated
 
 
 def test_checkpoints_are_listed_and_damage_is_found(trained):
