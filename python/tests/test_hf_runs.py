@@ -193,7 +193,8 @@ def test_the_card_tells_of_data_and_scores(tmp_path):
 @pytest.mark.parametrize("encoding", ["pope", "darope;nope", "learned"])
 def test_export_loads_by_its_own_code(run, encoding, tmp_path):
     out = tmp_path / "out"
-    module("export", run(encoding), "--to", "hf", out)
+    said = module("export", run(encoding), "--to", "hf", out).stdout
+    assert str(out) in said and "trust_remote_code=True" in said and said.count("\n") == 1
     code = (
         "import sys, torch; from transformers import AutoModelForCausalLM, AutoTokenizer\n"
         f"model = AutoModelForCausalLM.from_pretrained({str(out)!r}, trust_remote_code=True)\n"
@@ -228,7 +229,8 @@ def test_an_export_that_fails_leaves_nothing(run, to, tmp_path):
 def test_export_as_a_llama(run, encoding, tmp_path):
     folder = run(encoding if encoding == "hope" else "rope")
     chosen = ["--encoding", encoding] if "yarn" in encoding else []
-    module("export", folder, "--to", "stock", tmp_path / "out", *chosen)
+    said = module("export", folder, "--to", "stock", tmp_path / "out", *chosen).stdout
+    assert f"LlamaForCausalLM.from_pretrained('{tmp_path / 'out'}')" in said
     stock = transformers.LlamaForCausalLM.from_pretrained(tmp_path / "out")
     options = {"encoding": encoding} if chosen else {}
     ids = torch.randint(256, (1, 100), generator=torch.Generator().manual_seed(1))

@@ -138,24 +138,35 @@ std::string names_beside(const std::vector<Field>& fields, const std::string& ke
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
+// Every setting, and every section that one stands in.
+std::vector<std::string> known_keys(const std::vector<Field>& fields) {
+  std::vector<std::string> out;
+  for (const Field& field : fields) {
+    out.push_back(field.key);
+    for (size_t dot = field.key.find('.'); dot != std::string::npos; dot = field.key.find('.', dot + 1))
+      out.push_back(field.key.substr(0, dot));
+  }
+  return out;
+}
+
 // Suggests the valid key a person most likely meant: `lr` finds `optim.lr` as surely as `optim.lrr` does.
 std::string unknown_key(const std::vector<Field>& fields, const std::string& whole) {
   const std::string key =
       whole.substr(0, 100);  // the distance takes time with the length, and no setting is that long
   if (fields.empty()) return fmt::format("unknown setting '{}'; there are none", key);
-  const auto cost = [&](const Field& field) {
-    return std::min(edit_distance(key, field.key), 1 + edit_distance(last_part(key), last_part(field.key)));
+  const auto cost = [&](const std::string& known) {
+    return std::min(edit_distance(key, known), 1 + edit_distance(last_part(key), last_part(known)));
   };
-  const Field& nearest = *std::min_element(fields.begin(), fields.end(),
-                                           [&](const Field& a, const Field& b) { return cost(a) < cost(b); });
-  const std::string ours = last_part(key), theirs = last_part(nearest.key);
-  const bool beside = key.size() - ours.size() == nearest.key.size() - theirs.size() &&
-                      nearest.key.starts_with(key.substr(0, key.size() - ours.size()));
+  const std::vector<std::string> known = known_keys(fields);
+  const std::string& nearest = *std::ranges::min_element(known, {}, cost);
+  const std::string ours = last_part(key), theirs = last_part(nearest);
+  const bool beside = key.size() - ours.size() == nearest.size() - theirs.size() &&
+                      nearest.starts_with(key.substr(0, key.size() - ours.size()));
   const size_t slips =
       edit_distance(ours, theirs);  // a section in common excuses two, but is no likeness by itself
   const bool near =
-      is_near(ours, theirs) || (beside ? slips <= 2 && slips < ours.size() : is_near(key, nearest.key));
-  return near ? fmt::format("unknown setting '{}'; did you mean '{}'?", key, nearest.key)
+      is_near(ours, theirs) || (beside ? slips <= 2 && slips < ours.size() : is_near(key, nearest));
+  return near ? fmt::format("unknown setting '{}'; did you mean '{}'?", key, nearest)
               : fmt::format("unknown setting '{}'. Known: {}", key, names_beside(fields, key));
 }
 

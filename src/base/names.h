@@ -4,23 +4,27 @@
 #include <numeric>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace darope {
 
-// Levenshtein distance, case-insensitive: what a typo costs.
+inline bool same_letter(char a, char b) {
+  return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
+}
+
+// Letters to put in, leave out, change, or swap with their neighbour, whatever their case: what a typo costs.
 inline size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
+  const auto same = [&](size_t i, size_t j) { return same_letter(a[i], b[j]); };
+  std::vector<size_t> before, last(b.size() + 1), row = last;
   std::iota(row.begin(), row.end(), size_t{0});
   for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
+    before = std::exchange(last, row);
     row[0] = i;
     for (size_t j = 1; j <= b.size(); ++j) {
-      const bool same = std::tolower(static_cast<unsigned char>(a[i - 1])) ==
-                        std::tolower(static_cast<unsigned char>(b[j - 1]));
-      const size_t best = std::min({row[j] + 1, row[j - 1] + 1, diagonal + (same ? 0 : 1)});
-      diagonal = row[j];
-      row[j] = best;
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (same(i - 1, j - 1) ? 0 : 1)});
+      if (i > 1 && j > 1 && same(i - 1, j - 2) && same(i - 2, j - 1))
+        row[j] = std::min(row[j], before[j - 2] + 1);
     }
   }
   return row.back();
@@ -34,10 +38,23 @@ inline std::string shown(std::string_view text) {
   return "'" + result + (text.size() > 60 ? "...'" : "'");
 }
 
+inline bool begins_with(std::string_view name, std::string_view typed) {
+  return name.size() >= typed.size() && std::equal(typed.begin(), typed.end(), name.begin(), same_letter);
+}
+
 // Whether a word is that name's beginning, or the name with slips: at most about one in three letters.
 inline bool is_near(std::string_view typed, std::string_view name) {
-  return !typed.empty() && (name.starts_with(typed) ||
+  return !typed.empty() && (begins_with(name, typed) ||
                             edit_distance(typed, name) <= (std::max(typed.size(), name.size()) + 1) / 3);
+}
+
+// Of `known`, which is not empty: a name that begins so, or else the one that a typo is nearest to.
+inline const std::string& nearest_name(std::string_view typed, const std::vector<std::string>& known) {
+  const auto far = [&](const std::string& name) {
+    return begins_with(name, typed) ? 0 : 1 + edit_distance(typed, name);
+  };
+  return *std::min_element(known.begin(), known.end(),
+                           [&](const std::string& a, const std::string& b) { return far(a) < far(b); });
 }
 
 // "unknown encoding 'ropee'; did you mean 'rope'? Known: nope, rope, ...", without the guess where no name is
@@ -47,12 +64,7 @@ inline std::string unknown_name(std::string_view kind, std::string_view name,
   std::string text = "unknown " + std::string(kind) + " " + shown(name);
   if (known.empty()) return text + "; it takes none";
   const std::string_view typed = name.substr(0, 60);
-  const auto far = [&](const std::string& candidate) {
-    return candidate.starts_with(typed) ? 0 : 1 + edit_distance(typed, candidate);
-  };  // a beginning is meant
-  const std::string& nearest =
-      *std::min_element(known.begin(), known.end(),
-                        [&](const std::string& a, const std::string& b) { return far(a) < far(b); });
+  const std::string& nearest = nearest_name(typed, known);
   text += is_near(typed, nearest) ? "; did you mean '" + nearest + "'? Known:" : ". Known:";
   for (const std::string& each : known) text += (&each == &known.front() ? " " : ", ") + each;
   return text;

@@ -50,6 +50,11 @@ ssize_t show(void*, const char* text, size_t size) {
   return write_all(STDOUT_FILENO, to_stdout.pass({text, size})) ? ssize_t(size) : 0;
 }
 
+ssize_t pass_on(void*, const char* text, size_t size) {
+  // Whoever reads no further, as head, has what it wanted.
+  return write_all(STDOUT_FILENO, {text, size}) || errno == EPIPE ? ssize_t(size) : 0;
+}
+
 char work[256] = "";  // what a signal ends, as nothing can be made any more once it is there
 
 extern "C" void say_bus_error(int signal) {
@@ -96,8 +101,8 @@ void prepare_streams() {
   std::signal(SIGXFSZ, SIG_IGN);
   std::signal(SIGBUS, say_bus_error);
   if (FILE* err = stream_of(say, _IOLBF)) stderr = err;
-  if (!::isatty(STDOUT_FILENO)) return;
-  if (FILE* out = stream_of(show, _IOLBF)) stdout = out;
+  const bool terminal = ::isatty(STDOUT_FILENO);
+  if (FILE* out = stream_of(terminal ? show : pass_on, terminal ? _IOLBF : _IOFBF)) stdout = out;
 }
 
 void name_work(const std::string& name) {

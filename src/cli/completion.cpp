@@ -5,8 +5,11 @@
 #include <sstream>
 
 #include "base/names.h"
+#include "cli/compute.h"
 #include "cli/verbs.h"
 #include "cli/words.h"
+#include "data/prepared/kind.h"
+#include "data/tasks/task.h"
 
 namespace darope {
 namespace {
@@ -16,6 +19,23 @@ std::vector<std::string> names_of(const VerbTable& verb) {
   for (const VerbTable& each : verb.verbs) out.push_back(each.name);
   for (const OptionTable& each : verb.options) out.insert(out.end(), each.names.begin(), each.names.end());
   for (const Field& each : settings_of(verb)) out.push_back(each.key + "=");
+  return out;
+}
+
+// What may stand behind an option, or as a verb's first word, where that is one of known names.
+std::vector<std::string> choices_of(const VerbTable& program, const std::string& path,
+                                    const OptionTable& option) {
+  const std::string name = option.names.empty() ? path + " " + option.value : option.names.front();
+  if (name == "--encodings" || name == "--encoding" || name == "--reference") return encoding_order();
+  if (name == "tasks NAME") return task_names();
+  if (name == "completion SHELL") return {"bash", "zsh", "fish"};
+  std::vector<std::string> out;
+  if (name == "data prepare KIND")
+    for (const Kind& kind : all_kinds()) out.emplace_back(kind.name);
+  if (name == "settings PREFIX")
+    for (const VerbTable& verb : program.verbs)
+      if (verb.name == "compare")
+        for (const Field& each : settings_of(verb)) out.push_back(each.key);
   return out;
 }
 
@@ -49,6 +69,21 @@ std::string find_names(const VerbTable& program, const std::string& typed) {
                      typed, fmt::join(groups, "|"), cases);
 }
 
+std::string last_word(const std::string& path) { return path.substr(path.rfind(' ') + 1); }
+
+// `choices` becomes what may stand behind the word `before`: an option, or the verb itself.
+std::string find_choices(const VerbTable& program) {
+  std::string cases;
+  each_verb(program, "", [&](const std::string& path, const VerbTable& verb) {
+    for (const OptionTable& each : verb.options) {
+      const std::string choices = fmt::format("{}", fmt::join(choices_of(program, path, each), " "));
+      const std::string before = each.names.empty() ? last_word(path) : each.names.front();
+      if (!choices.empty()) cases += fmt::format("    '{} {}') choices='{}' ;;\n", path, before, choices);
+    }
+  });
+  return "  local choices=''\n  case \"$verb $before\" in\n" + cases + "  esac\n";
+}
+
 // `names` becomes what may stand behind the '=' of a setting.
 std::string find_values(const VerbTable& program) {
   std::map<std::string, std::string> values;
@@ -66,7 +101,13 @@ std::string find_values(const VerbTable& program) {
 // where that is needed, only if nothing else is among them.
 std::string bash(const VerbTable& program) {
   return "_darope() {\n" + find_names(program, R"("${COMP_WORDS[@]:1:COMP_CWORD-1}")") +
-         R"(  local key='' current="${2//\\/}" files
+         "  local before=\"${COMP_WORDS[COMP_CWORD-1]}\"\n" + find_choices(program) +
+         R"(  local key='' current="${2//\\/}" files head=''
+  if [[ -n $choices && $current != -* ]]; then
+    [[ $current == *,* ]] && head="${current%,*},"
+    mapfile -t COMPREPLY < <(compgen -P "$head" -W "$choices" -- "${current##*,}")
+    return 0
+  fi
   [[ ${COMP_WORDS[COMP_CWORD]} == = ]] && key="${COMP_WORDS[COMP_CWORD-1]}"
   [[ ${COMP_WORDS[COMP_CWORD-1]} == = ]] && key="${COMP_WORDS[COMP_CWORD-2]}"
   if [ -n "$key" ]; then
@@ -86,7 +127,13 @@ complete -F _darope darope
 // Sourced, it says whom it serves; from a folder of fpath, zsh runs the file itself at the first use.
 std::string zsh(const VerbTable& program) {
   return "#compdef darope\n_darope() {\n" + find_names(program, R"("${(@)words[2,CURRENT-1]}")") +
-         R"(  if [[ $PREFIX == *=* ]]; then
+         "  local before=$words[CURRENT-1]\n" + find_choices(program) +
+         R"(  if [[ -n $choices && $PREFIX != -* ]]; then
+    compset -P '*,'
+    compadd -- ${=choices}
+    return
+  fi
+  if [[ $PREFIX == *=* ]]; then
     local key=${PREFIX%%=*}
     compset -P '*='
 )" + find_values(program) +
@@ -131,11 +178,18 @@ std::string fish(const VerbTable& program) {
     for (const VerbTable& each : verb.verbs)
       out += fmt::format("complete -c darope -f -n '{}' -a {} -d '{}'\n", where, each.name,
                          fish_words(each.summary));
-    for (const OptionTable& each : verb.options)
+    for (const OptionTable& each : verb.options) {
+      std::string takes = each.value.empty() ? "" : " -r";
+      if (const std::vector<std::string> choices = choices_of(program, path, each); !choices.empty())
+        takes = fmt::format(" -x -a '{}'", fmt::join(choices, " "));
       for (const std::string& name : each.names)
         out += fmt::format("complete -c darope -n '{}' -{} {}{} -d '{}'\n", where,
-                           name.starts_with("--") ? "l" : "s", name.substr(name.rfind('-', 1) + 1),
-                           each.value.empty() ? "" : " -r", fish_words(each.help));
+                           name.starts_with("--") ? "l" : "s", name.substr(name.rfind('-', 1) + 1), takes,
+                           fish_words(each.help));
+      if (each.names.empty() && takes.starts_with(" -x"))
+        out += fmt::format("complete -c darope -f -n '{}; and test (commandline -opc)[-1] = {}'{}\n", where,
+                           last_word(path), takes.substr(3));
+    }
     for (const Field& each : settings_of(verb)) {
       std::string words = each.key + "=";
       for (const std::string& name : each.allowed.names) words += fmt::format(" {}={}", each.key, name);

@@ -34,6 +34,8 @@ void print_items(const Kind& kind, const Manifest& manifest) {
              items(Split::train) + items(Split::validation) + items(Split::test), kind.items,
              items(Split::train), items(Split::validation), items(Split::test),
              manifest[Split::test].sequences);
+  if (manifest.options.contains("split"))
+    fmt::print("split {}\n", manifest.options["split"].get<std::string>());
 }
 
 void print_counts(const Manifest& manifest) {
@@ -64,6 +66,22 @@ void print_skipped(const std::vector<Skipped>& skipped) {
   }
 }
 
+void print_cautions(const Manifest& manifest) {
+  for (const auto& each : manifest.facts.value("cautions", nlohmann::ordered_json::array()))
+    if (each.is_string()) fmt::print(stderr, "Note: {}\n", each.get<std::string>());
+}
+
+// Options that one kind alone takes; any other would do without them and not say so.
+void check_options(const Kind& kind, const CLI::App& verb) {
+  for (const auto& [option, own] : {std::pair{"--channel", "edf"},
+                                    {"--tokenizer", "text"},
+                                    {"--held-out", "text"},
+                                    {"--keep-short", "midi"}})
+    if (verb.count(option) > 0 && kind.name != own)
+      throw Error(fmt::format("{} is an option of '{}', and '{}' takes none such: leave it away", option, own,
+                              kind.name));
+}
+
 void prepare(DataSettings s) {
   if (s.seed < 0) throw Error(fmt::format("--seed {}: a seed is a whole number of at least 0", s.seed));
   s.request.seed = uint64_t(s.seed);
@@ -79,6 +97,7 @@ void prepare(DataSettings s) {
   print_counts(manifest);
   print_items(kind, manifest);
   print_skipped(manifest.skipped);
+  print_cautions(manifest);
   if (s.strict && !manifest.skipped.empty())
     throw Error(fmt::format("{} skipped, as manifest.json in {} lists; --strict asked for none",
                             manifest.skipped.size(), s.request.out.string()),
@@ -137,9 +156,18 @@ void print_audit(const Audit& audit, const Manifest& manifest) {
                train ? "" : std::to_string(split.sequences_in_train),
                train ? "" : fmt::format("{} of {}", split.runs_in_train, split.runs));
   }
-  fmt::print("{}, vocabulary {}; {} skipped in preparing; {}\n", manifest.kind, manifest.vocabulary,
-             manifest.skipped.size(),
-             audit.damaged.empty() ? "every hash is the manifest's" : "damaged files");
+  fmt::print("{}, vocabulary {}; {} skipped in preparing\n", manifest.kind, manifest.vocabulary,
+             manifest.skipped.size());
+}
+
+// The last line of an audit that found nothing wrong.
+void print_verdict(const Audit& audit, const Manifest& manifest) {
+  const auto seen = [&](Split split) { return audit.splits[size_t(split)].sequences_in_train; };
+  fmt::print("sound: every file is as it was prepared{}\n",
+             find_kind(manifest.kind).text ? "" : ", and no item is in two splits");
+  if (seen(Split::validation) + seen(Split::test) > 0)
+    fmt::print("but {} sequences of validation and {} of test stand in train as well\n",
+               seen(Split::validation), seen(Split::test));
 }
 
 void audit_verb(const DataSettings& s) {
@@ -157,6 +185,9 @@ void audit_verb(const DataSettings& s) {
     wrong += fmt::format("{}{} is in two splits", wrong.empty() ? "" : ", ", item);
   if (!wrong.empty())
     throw Error(fmt::format("{}: {}; prepare the data again", s.folder, wrong), kCheckFailed);
+  if (s.json) return;
+  print_verdict(found, manifest);
+  print_cautions(manifest);
 }
 
 }  // namespace
@@ -181,7 +212,10 @@ void add_data(CLI::App& app) {
   verb->add_flag("--keep-short", s->request.keep_short,
                  "of midi: pieces too, each whole, that are shorter than a sequence should be");
   verb->add_flag("--strict", s->strict, "end with exit code 3 if anything was skipped");
-  verb->callback([s] { prepare(*s); });
+  verb->callback([s, verb] {
+    check_options(find_kind(s->kind), *verb);
+    prepare(*s);
+  });
 
   verb = data->add_subcommand("inspect", "show sequences as notes, events, bases, a signal or text");
   verb->add_option("DIR", s->folder, "a prepared dataset")->required();

@@ -33,8 +33,20 @@ int print_settings(const VerbTable& verb) {
   return kDone;
 }
 
+int run(int argc, char** argv);
+
+// `darope help VERB` is `darope VERB --help`.
+int run_help(int argc, char** argv) {
+  std::string help = "--help";
+  std::vector<char*> words{argv[0]};
+  words.insert(words.end(), argv + 2, argv + argc);
+  words.insert(words.end(), {help.data(), nullptr});
+  return run(int(words.size()) - 1, words.data());
+}
+
 int run(int argc, char** argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
+  if (!words.empty() && words.front() == "help") return run_help(argc, argv);
   CLI::App app{
       "darope: positional encodings for Transformers - choose one for your data, train with it, look inside.",
       "darope"};

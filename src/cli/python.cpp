@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "cli/common/table.h"
 #include "cli/verbs.h"
 
 namespace darope {
@@ -81,7 +82,8 @@ void add_lm_eval(CLI::App& app) {
       "score runs of text on the paper's benchmarks, through lm-eval; `report` then compares them");
   verb->add_option("RUN", given->runs, "folders of runs")->required();
   verb->add_option("--tasks", given->tasks, "benchmarks, comma-separated, or all: the paper's fifteen")
-      ->required();
+      ->required()
+      ->type_name(kListValue);
   verb->add_option("--data", given->data, "the folder of their files; see docs/benchmarks.md")->required();
   verb->add_option("--max-length", given->max_length,
                    "tokens of the longest prompt with its answer; default: 8 times the training length")
@@ -97,7 +99,8 @@ void add_lm_eval(CLI::App& app) {
       ->check(CLI::NonNegativeNumber);
   verb->add_option("--lengths", given->lengths,
                    "of long prompts, in the run's own tokens, comma-separated; default: the training length, "
-                   "and 2, 4 and 8 times that");
+                   "and 2, 4 and 8 times that")
+      ->type_name(kListValue);
   verb->add_option("--books", given->books,
                    "the folder of the books that hide what is asked for; default: books/ in --data");
   verb->add_option("--prompts", given->prompts,

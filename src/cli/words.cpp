@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
+#include <cstdint>
 
 #include "base/names.h"
 #include "cli/compute.h"
@@ -12,10 +14,11 @@
 namespace darope {
 namespace {
 
-bool has_option(const VerbTable& verb, const std::string& name) {
-  return std::ranges::any_of(verb.options, [&](const OptionTable& each) {
+const OptionTable* find_option(const VerbTable& verb, const std::string& name) {
+  const auto found = std::ranges::find_if(verb.options, [&](const OptionTable& each) {
     return std::ranges::find(each.names, name) != each.names.end();
   });
+  return found == verb.options.end() ? nullptr : &*found;
 }
 
 std::vector<std::string> options_of(const VerbTable& verb) {
@@ -31,10 +34,15 @@ const VerbTable* find_verb(const std::vector<VerbTable>& verbs, const std::strin
   return found == verbs.end() ? nullptr : &*found;
 }
 
-std::string nearest(const std::vector<std::string>& names, const std::string& typed) {
-  const auto found = std::ranges::min_element(
-      names, {}, [&](const std::string& each) { return edit_distance(typed, each); });
-  return found != names.end() && is_near(typed, *found) ? *found : "";
+// What a word is near to, and how many slips away; nothing where it is near to none.
+struct Near {
+  std::string name;
+  size_t slips = SIZE_MAX;
+};
+Near nearest(const std::vector<std::string>& names, const std::string& typed) {
+  if (names.empty()) return {};
+  const std::string& found = nearest_name(typed, names);
+  return is_near(typed, found) ? Near{found, edit_distance(typed, found)} : Near{};
 }
 
 // The settings that a word may stand for: by their whole name, or else by its last part.
@@ -48,20 +56,46 @@ std::vector<std::string> settings_named(const VerbTable& verb, const std::string
   return out;
 }
 
+Near nearest_setting(const VerbTable& verb, const std::string& typed) {
+  std::vector<std::string> names;
+  for (const Field& field : settings_of(verb)) names.push_back(field.key.substr(field.key.rfind('.') + 1));
+  return nearest(names, typed);
+}
+
 // "unknown option --seed of compare; did you mean --seeds 3, or the setting seed=3?"
 [[noreturn]] void refuse_option(const VerbTable& program, const VerbTable& verb, const std::string& name,
                                 const std::string& value) {
-  std::vector<std::string> meant;
-  if (const std::string near = nearest(options_of(verb), name); !near.empty())
-    meant.push_back(value.empty() ? near : near + " " + value);
-  for (const std::string& key : settings_named(verb, name.substr(2)))
+  const std::string bare = name.substr(name.find_first_not_of('-'));
+  const Near option = nearest(options_of(verb), "--" + bare);
+  std::vector<std::string> settings = settings_named(verb, bare), meant;
+  const Near setting = settings.empty() ? nearest_setting(verb, bare) : Near{};
+  if (setting.slips <= option.slips && !setting.name.empty()) settings = settings_named(verb, setting.name);
+  if (!option.name.empty() && option.slips <= setting.slips)
+    meant.push_back(value.empty() ? option.name : option.name + " " + value);
+  for (const std::string& key : settings)
     meant.push_back(fmt::format("the setting {}={}", key, value.empty() ? "VALUE" : value));
   std::string text = fmt::format("unknown option {} of {}", shown(name), verb.name);
   if (!meant.empty()) throw Error(fmt::format("{}; did you mean {}?", text, fmt::join(meant, ", or ")));
   for (const VerbTable& other : program.verbs)
-    if (has_option(other, name)) text += fmt::format("; it is one of '{}'", other.name);
+    if (find_option(other, name)) text += fmt::format("; it is one of '{}'", other.name);
   throw Error(fmt::format("{}. Known: {}{}", text, fmt::join(options_of(verb), ", "),
                           verb.settings ? ", and settings as a.b=c ('darope settings')" : ""));
+}
+
+// A blank behind a comma makes a word of its own of what follows.
+void refuse_blank_in_list(const std::string& before, const std::vector<std::string>& words, size_t i) {
+  if (!words[i].ends_with(',') || i + 1 == words.size()) return;
+  const std::string& next = words[i + 1];
+  throw Error(
+      fmt::format("{}{} ends in a comma, and {} behind the blank is a word of its own: write {}{} "
+                  "without the blank",
+                  before, words[i], shown(next), words[i], next));
+}
+
+// Whether a word is meant as an option: -1 and -.5 are numbers.
+bool is_option(const std::string& word) {
+  return word.starts_with("--") ||
+         (word.size() > 1 && word[0] == '-' && std::isalpha(static_cast<unsigned char>(word[1])));
 }
 
 }  // namespace
@@ -86,14 +120,24 @@ void check_words(const VerbTable& program, const std::vector<std::string>& words
     verb = next;
   }
   for (; i < words.size() && words[i] != "--"; ++i) {
-    if (!words[i].starts_with("--")) continue;
     const size_t equals = words[i].find('=');
+    if (!is_option(words[i])) {
+      if (verb->settings && equals != std::string::npos) refuse_blank_in_list("", words, i);
+      continue;
+    }
     const std::string name = words[i].substr(0, equals);
-    if (has_option(*verb, name)) continue;
-    if (verb == &program) throw Error(unknown_name("option", name, options_of(program)));
-    const std::vector<std::string> settings = settings_named(*verb, name.substr(2));
-    if (equals != std::string::npos && settings == std::vector{name.substr(2)}) continue;  // --a.b=c
     const bool valued = i + 1 < words.size() && !words[i + 1].starts_with("--");
+    if (const OptionTable* option = find_option(*verb, name)) {
+      if (option->value.empty() || equals != std::string::npos || !valued) continue;
+      ++i;  // what it takes, whatever that looks like
+      if (option->value == kListValue) refuse_blank_in_list(name + " ", words, i);
+      continue;
+    }
+    if (verb == &program) throw Error(unknown_name("option", name, options_of(program)));
+    const std::string bare = name.substr(name.find_first_not_of('-'));
+    if (equals != std::string::npos && name.starts_with("--") &&
+        settings_named(*verb, bare) == std::vector{bare})
+      continue;  // --a.b=c
     refuse_option(program, *verb, name,
                   equals != std::string::npos ? words[i].substr(equals + 1)
                   : valued                    ? words[i + 1]

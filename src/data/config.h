@@ -33,7 +33,8 @@ struct DataConfig {
     visit("seq_len", seq_len, "tokens in a sequence", {.least = 2, .most = kMostTokens});
     visit("lengths", lengths, "");
     visit("test_examples", test_examples,
-          "examples at each test length; of a file or a text, at most as many as it holds",
+          "examples at each test length; of a file or a text, at most as many as it holds; of other prepared "
+          "data all are scored",
           {.least = 1, .most = 1 << 20});
     visit("test_seed", test_seed, "of the task's test examples", {.least = 0});
     visit("free_running", free_running,

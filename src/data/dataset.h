@@ -59,8 +59,10 @@ struct Dataset {
       nullptr;  // for choosing a checkpoint; null where the data keeps none apart
   std::vector<std::shared_ptr<const TokenSource>> sources = {};  // where they hold all of it
   std::shared_ptr<const class Tokenizer> tokenizer = nullptr;    // null: no text
-  int64_t free_running = 0;  // so many examples of each test are also answered without help
-  std::string told = {};     // of files: what they hold and what of it is tested on, for people
+  int64_t longest = 0;  // tokens of the longest sequence; 0: it is read in windows, however long it is
+  std::vector<std::string> notes = {};  // what is not read as one may think, a sentence each
+  std::string told = {};                // of files: what they hold and what of it is tested on, for people
+  int64_t free_running = 0;             // so many examples of each test are also answered without help
 
   // What evaluations beyond the data's own test read, where one was asked for.
   std::shared_ptr<const TestSet> documents = nullptr;  // each far longer than a training window

@@ -76,6 +76,10 @@ std::shared_ptr<const Tokenizer> tokenizer_of(const DataConfig& config) {
   return tokenizer_of(read_manifest(config.root_dir), config.root_dir);
 }
 
+bool chooses_examples(const DataConfig& config) {
+  return config.root_dir.empty() || find_kind(read_manifest(config.root_dir).kind).text;
+}
+
 std::string dataset_name(const DataConfig& config) {
   if (!config.task.empty()) return config.task;
   const std::filesystem::path path = config.path;

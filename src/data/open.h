@@ -15,6 +15,9 @@ Dataset open_text(std::shared_ptr<const struct PreparedData> data, const DataCon
 // How the ids that a model of this data reads stand for text; null where they do not.
 std::shared_ptr<const Tokenizer> tokenizer_of(const DataConfig& config);
 
+// Whether data.test_examples says how much is scored: of prepared data that are no text all of the test is.
+bool chooses_examples(const DataConfig& config);
+
 std::string dataset_name(const DataConfig& config);  // the task, or the name of the file or folder
 
 // A hash that two runs share if they read the same batches in the same order and are tested on the same

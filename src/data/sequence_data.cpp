@@ -180,6 +180,19 @@ class WindowTest final : public TestSet {
   int64_t length_;
 };
 
+// Of sequences that are read whole: how long the longest is to a model, and what a shorter context leaves.
+struct Reach {
+  int64_t longest = 0, tokens = 0, read = 0;  // the latter two of the training split
+  Reach(const PreparedData& data, int64_t length) {
+    for (const Split split : {Split::train, Split::validation, Split::test})
+      for (int64_t i = 0; i < data[split].size(); ++i) {
+        const int64_t all = data.kind.presented > 0 ? data.kind.presented : data[split].length(i);
+        longest = std::max(longest, all);
+        if (split == Split::train) tokens += all, read += std::min(all, length);
+      }
+  }
+};
+
 }  // namespace
 
 Dataset open_prepared(const DataConfig& config, uint64_t seed) {
@@ -194,13 +207,22 @@ Dataset open_prepared(const DataConfig& config, uint64_t seed) {
     if (data->kind.windows) return std::make_shared<WindowTest>(data, split, config.seq_len);
     return std::make_shared<SequenceTest>(data, split, config.seq_len);
   };
-  return {.name = dataset_name(config),
-          .family = std::string(data->kind.name),
-          .vocabulary = data->manifest.vocabulary,
-          .measure = Measure::nll,
-          .train = train(),
-          .tests = {{.multiple = 1, .set = part(Split::test), .n_free = data->n_free(Split::test)}},
-          .validation = part(Split::validation)};
+  Dataset out{.name = dataset_name(config),
+              .family = std::string(data->kind.name),
+              .vocabulary = data->manifest.vocabulary,
+              .measure = Measure::nll,
+              .train = train(),
+              .tests = {{.multiple = 1, .set = part(Split::test), .n_free = data->n_free(Split::test)}},
+              .validation = part(Split::validation)};
+  if (data->kind.windows) return out;
+  const Reach reach(*data, config.seq_len);
+  out.longest = reach.longest;
+  if (reach.read < reach.tokens)
+    out.notes.push_back(fmt::format(
+        "data.seq_len is {0}: of each sequence of {1} the first {0} tokens are read, {2:.0f} % of all; the "
+        "longest has {3}",
+        config.seq_len, out.name, 100 * double(reach.read) / double(reach.tokens), reach.longest));
+  return out;
 }
 
 }  // namespace darope

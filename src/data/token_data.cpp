@@ -9,7 +9,9 @@
 #include "base/files.h"
 #include "base/random.h"
 #include "data/open.h"
+#include "data/prepared/kind.h"
 #include "data/text/held_out.h"
+#include "data/text/unicode.h"
 #include "data/token_windows.h"
 #include "data/told.h"
 
@@ -181,9 +183,37 @@ std::shared_ptr<const TestSet> test_of_stream(std::shared_ptr<const TokenSource>
                                      documents_apart);
 }
 
+// That a file needs for its test, and for training beside it.
+static int64_t fewest_tokens(const DataConfig& config) {
+  const int64_t tested = kFewestWindows * config.seq_len + 1;
+  if (!config.test_path.empty()) return tested;
+  const auto held_out = [&](int64_t all) { return int64_t(std::ceil(config.test_share * double(all))); };
+  int64_t all = int64_t(double(tested - 1) / config.test_share);
+  while (held_out(all) < tested || all - held_out(all) < config.seq_len + 2) ++all;
+  return all;
+}
+
+// Says where a text is none to most programs, as far as its first megabyte tells.
+static void note_bytes_outside_utf8(const std::string& path, const TokenSource& source, Dataset& out) {
+  if (holds_ids(path)) return;
+  constexpr int64_t kLooked = 1 << 20;
+  Tokens front(size_t(std::min(kLooked, source.size())));
+  source.read(0, front);
+  std::erase(front, kEndOfDocument);
+  const std::string text(front.begin(), front.end());
+  if (const int64_t outside = bytes_outside_utf8(text.substr(0, text.find_last_of(" \n")));  // of whole words
+      outside > 0)
+    out.notes.push_back(
+        fmt::format("{} is not all UTF-8 ({} bytes of its beginning, as in Latin-1): every "
+                    "byte is a token as it stands",
+                    path, outside));
+}
+
 Dataset open_token_file(const DataConfig& config, uint64_t seed) {
   const bool apart = !config.test_path.empty();
   check_files(config);
+  for (const std::string& path : {config.path, config.validation_path, config.test_path})
+    refuse_files_of_kinds(path);
   const auto open = [](const std::string& path) {
     return std::make_shared<const TokenSource>(open_tokens(path));
   };
@@ -195,29 +225,33 @@ Dataset open_token_file(const DataConfig& config, uint64_t seed) {
   const std::vector<TestLength> tests = tests_of(tested, apart ? 0 : train_end, config);
   if (apart && train_end < config.seq_len + 2)
     throw Error(
-        fmt::format("{} has {} tokens: too few to train on windows of {}; give a longer file or a "
+        fmt::format("{} has {} tokens: too few to train on windows of {}; give one of at least {}, or a "
                     "smaller data.seq_len",
-                    config.path, source->size(), config.seq_len));
+                    config.path, source->size(), config.seq_len, config.seq_len + 2));
   if (train_end < config.seq_len + 2 || tests.empty())
-    throw Error(
-        fmt::format("{} has {} tokens: too few for a test set of {} windows of {}{}; "
-                    "give a longer file or a smaller data.seq_len",
-                    apart ? config.test_path : config.path, tested->size(), kFewestWindows, config.seq_len,
-                    apart ? "" : fmt::format(" in the {:g} % kept for it", 100 * config.test_share)));
+    throw Error(fmt::format(
+        "{} has {} tokens: too few for a test set of {} windows of {}{}; give one of at least {}, "
+        "or a smaller data.seq_len",
+        apart ? config.test_path : config.path, tested->size(), kFewestWindows, config.seq_len,
+        apart ? "" : fmt::format(" in the {:g} % kept for it", 100 * config.test_share),
+        fewest_tokens(config)));
   std::vector<std::shared_ptr<const TokenSource>> sources = {source};
   if (apart) sources.push_back(tested);
   if (validated) sources.push_back(validated);
   int64_t vocabulary = 0;
   for (const auto& each : sources) vocabulary = std::max(vocabulary, each->vocabulary());
-  return {.name = dataset_name(config),
-          .family = "file",
-          .vocabulary = vocabulary,
-          .measure = Measure::nll,
-          .train = std::make_shared<TokenStream>(source, train_end, config.batch_size, config.seq_len, seed),
-          .tests = tests,
-          .validation = validated ? validation_of(validated, config) : nullptr,
-          .sources = sources,
-          .told = told(config, *source, *tested, all.whole_documents, *tests.front().set)};
+  Dataset out{
+      .name = dataset_name(config),
+      .family = "file",
+      .vocabulary = vocabulary,
+      .measure = Measure::nll,
+      .train = std::make_shared<TokenStream>(source, train_end, config.batch_size, config.seq_len, seed),
+      .tests = tests,
+      .validation = validated ? validation_of(validated, config) : nullptr,
+      .sources = sources,
+      .told = told(config, *source, *tested, all.whole_documents, *tests.front().set)};
+  note_bytes_outside_utf8(config.path, *source, out);
+  return out;
 }
 
 }  // namespace darope

@@ -85,7 +85,7 @@ static void check_witnesses(const RunConfig& run, const Dataset& data) {
     if (!several)
       throw Error(fmt::format(
           "all of the test of {} comes from one source, and a verdict needs at least two: prepare the data "
-          "again, from more files",
+          "again, from more files, or records of FASTA",
           run.data.root_dir));
   }
 }
@@ -152,7 +152,7 @@ std::vector<RunConfig> make_plan(const CompareConfig& config) {
       run.data.task = task;
       run.seed = run.model.seed = config.seed + i;
       const Dataset data = open_data(run);
-      if (i == 0) check_witnesses(run, data);
+      if (i == 0) check_witnesses(run, data), say_notes(data);
       std::vector<std::string> in_order = config.encodings;  // what is trained comes first
       std::ranges::stable_partition(in_order, trains);
       for (const std::string& encoding : in_order) {

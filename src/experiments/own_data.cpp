@@ -46,6 +46,7 @@ struct Size {
 };
 
 Size own(const fs::path& path, DataConfig& data) {
+  refuse_files_of_kinds(path);
   const TokenSource source = open_tokens(path);
   data.path = path.string();
   data.seq_len = context_for(source.size());
@@ -87,7 +88,7 @@ CompareConfig config_for(const std::filesystem::path& given) {
   config.model.init = "fan_in";
   config.model.tied = size.vocabulary > 1000;
   config.steps = steps_for(config, size.tokens, size.vocabulary);
-  config.data.test_examples = windows_for(config);
+  if (chooses_examples(config.data)) config.data.test_examples = windows_for(config);
   config.logging.freq = logging_for(config.steps);
   config.optim.lr = 2e-3;
   config.optim.beta2 = 0.98;

@@ -57,7 +57,8 @@ Cost measure(const RunConfig& whole, int64_t threads, const ComparisonFolder& sc
   few.steps = StepTimer::kSteps, few.optim.warmup = 0, few.logging.freq = 1,
   few.dump_dir = folder.path().string();
   few.data = widest(whole.data);
-  few.data.test_examples = std::min(whole.data.test_examples, kExamples), few.data.free_running = 0;
+  few.data.free_running = 0;
+  if (chooses_examples(few.data)) few.data.test_examples = std::min(whole.data.test_examples, kExamples);
   if (start_job(few, scratch, threads, launch).wait() != kDone)
     throw Error(
         fmt::format("a trial of {} did not come to its end; 'darope train' with its settings says why",

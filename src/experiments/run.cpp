@@ -6,6 +6,7 @@
 #include <torch/version.h>
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
@@ -191,6 +192,28 @@ static void check_validation(const RunConfig& config, const Dataset& data) {
                     config.data.validation_path, std::max<int64_t>(1, config.steps / 10)));
 }
 
+// Up to the next power of two sequences are padded; beyond it padding is most of what is computed.
+static void check_length(const RunConfig& config, const Dataset& data) {
+  const auto most = int64_t(std::bit_ceil(uint64_t(data.longest)));
+  if (data.longest > 0 && config.data.seq_len > most)
+    throw Error(fmt::format(
+        "data.seq_len is {}, and the longest sequence of {} has {} tokens, so that more than half of every "
+        "batch would be padding: give at most {}",
+        config.data.seq_len, data.name, data.longest, most));
+}
+
+void check_examples(const DataConfig& config) {
+  if (config.test_examples != DataConfig{}.test_examples && !chooses_examples(config))
+    throw Error(
+        fmt::format("data.test_examples is {}: of prepared music, genomes and signals all of the test split "
+                    "is scored, as of {}; leave it away",
+                    config.test_examples, config.root_dir));
+}
+
+void say_notes(const Dataset& data) {
+  for (const std::string& note : data.notes) fmt::print(stderr, "{}\n", note);
+}
+
 Dataset open_data(const RunConfig& config) {
   if (config.dump_dir.empty()) throw Error("dump_dir is empty: give the folder this run should write to");
   RunConfig values = config;
@@ -199,6 +222,8 @@ Dataset open_data(const RunConfig& config) {
   refuse_inside_data(config);
   Dataset data = open_dataset(config.data, uint64_t(config.seed), config.steps * config.grad_acc_steps);
   check_validation(config, data);
+  check_length(config, data);
+  if (!data.tokenizer) check_examples(config.data);  // of text they are chosen
   return data;
 }
 
@@ -260,6 +285,7 @@ int run(RunConfig given, const Resume& resume) {
     score_weights({given, config, data, order, dtype}, Decoder(config.model, device, type));
     return kDone;
   }
+  say_notes(data);
   say_memory(config, device, type);
   Decoder model(config.model, device, type);
   const std::string shared_init = model.weights().shared_hash();

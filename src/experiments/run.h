@@ -17,6 +17,8 @@ struct Resume {
 
 // What the config learns from, once everything has been checked that can be seen without it.
 Dataset open_data(const RunConfig& config);
+void say_notes(const Dataset& data);            // on standard error, before a training
+void check_examples(const DataConfig& config);  // an Error where data.test_examples would choose nothing
 // The config with what follows from its data filled in, everything checked that can be seen without its
 // folder.
 RunConfig resolve(RunConfig config, const Dataset& data);

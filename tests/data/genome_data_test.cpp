@@ -105,12 +105,51 @@ TEST(Genome, OwnFilesBySplitOrByRecord) {
   }
   write_fasta(scratch / "all.fa", records);
   const Manifest by_record = prepare("fasta", scratch / "all.fa", scratch / "b", 3);
-  EXPECT_EQ(by_record[Split::train].items.size(), 34u);
-  EXPECT_EQ(by_record[Split::test].items.size(), 2u);
+  EXPECT_EQ(by_record[Split::train].items.size(), 32u);
+  EXPECT_EQ(by_record[Split::test].items.size(), 3u);
   ASSERT_EQ(by_record.skipped.size(), 2u);
   EXPECT_EQ(by_record.skipped[0].reason, "a header without sequence");
   EXPECT_EQ(by_record.skipped[1].reason, "6099 bases; a window has 6100");
   EXPECT_GT(by_record.skipped[1].offset, by_record.skipped[0].offset);
+}
+
+// Records below a megabase are one witness each, as files are; longer ones are several.
+TEST(Genome, FewRecordsLeaveATestOfSeveralWitnesses) {
+  const Scratch scratch;
+  const auto tested = [&](int count, int64_t bases) {
+    std::vector<std::pair<std::string, std::string>> records;
+    for (int i = 0; i < count; ++i)
+      records.emplace_back(fmt::format("r{}", i), random_bases(bases, uint64_t(i)));
+    write_fasta(scratch / "few.fa", records);
+    const fs::path out = scratch / fmt::format("{} of {}", count, bases);
+    prepare("fasta", scratch / "few.fa", out);
+    const std::vector<int64_t> clusters = PreparedData(out).clusters(Split::test);
+    return std::set<int64_t>(clusters.begin(), clusters.end()).size();
+  };
+  EXPECT_EQ(tested(26, 7000), 3u);
+  EXPECT_EQ(tested(8, 7000), 2u);
+  EXPECT_EQ(tested(3, 1'020'000), 2u);
+  expect_contains(error_of([&] { tested(7, 7000); }), "7 usable records are too few");
+}
+
+TEST(Genome, NamesCountWhereTheyNameEverySplit) {
+  const Scratch scratch;
+  fs::create_directory(scratch / "in");
+  const auto add = [&](const std::string& name, int count) {
+    std::vector<std::pair<std::string, std::string>> records;
+    for (int i = 0; i < count; ++i) records.emplace_back(fmt::format("r{}", i), random_bases(7000, 9));
+    write_fasta(scratch / "in" / name, records);
+  };
+  add("validated.fa", 10);
+  const Manifest one = prepare("fasta", scratch / "in", scratch / "a");
+  EXPECT_EQ(one.options["split"], "by record");
+  EXPECT_EQ(one[Split::train].sequences, 6);
+  add("train.fa", 1);
+  expect_contains(error_of([&] { prepare("fasta", scratch / "in", scratch / "b"); }), "none with test");
+  add("test.fa", 2);
+  const Manifest all = prepare("fasta", scratch / "in", scratch / "b");
+  EXPECT_EQ(all.options["split"], "by the names of files");
+  EXPECT_EQ(all[Split::test].sequences, 2);
 }
 
 TEST(Genome, ADamagedFileLeavesNoTrace) {

@@ -275,19 +275,19 @@ TEST(Prepared, SplitsAreSharesOfAnOrderThatTheSeedDraws) {
   EXPECT_EQ(counts(draw_splits(39, 0)), (std::array<ptrdiff_t, 3>{33, 3, 3}));
   EXPECT_EQ(counts(draw_splits(13, 0)), (std::array<ptrdiff_t, 3>{7, 3, 3}));
   EXPECT_EQ(counts(draw_splits(8, 5)), (std::array<ptrdiff_t, 3>{4, 2, 2}));
-  constexpr bool kParts = true;  // are witnesses already where there is one item in the test
-  EXPECT_EQ(counts(draw_splits(3, 5, kParts)), (std::array<ptrdiff_t, 3>{1, 1, 1}));
+  constexpr bool kSeveral = true;  // witnesses are there already where the test has one item
+  EXPECT_EQ(counts(draw_splits(3, 5, kSeveral)), (std::array<ptrdiff_t, 3>{1, 1, 1}));
   EXPECT_EQ(draw_splits(100, 7), draw_splits(100, 7));
   EXPECT_NE(draw_splits(100, 7), draw_splits(100, 8));
   std::array<int64_t, 20> tested{};
   for (uint64_t seed = 0; seed < 4000; ++seed) {
-    const std::vector<Split> splits = draw_splits(20, seed, kParts);
+    const std::vector<Split> splits = draw_splits(20, seed, kSeveral);
     for (size_t i = 0; i < 20; ++i) tested[i] += splits[i] == Split::test;
   }
   for (const int64_t times : tested)
     EXPECT_NEAR(double(times), 200, 70);  // five deviations of a binomial with p = 1/20
   expect_contains(error_of([] { draw_splits(7, 0); }), "at least 8");
-  expect_contains(error_of([] { draw_splits(2, 0, kParts); }), "at least 3");
+  expect_contains(error_of([] { draw_splits(2, 0, kSeveral); }), "at least 3");
 }
 
 TEST(Audit, CountsRepeatsAndOverlap) {

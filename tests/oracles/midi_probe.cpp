@@ -5,6 +5,7 @@
 
 #include "base/files.h"
 #include "data/midi/chunks.h"
+#include "data/midi/write_midi.h"
 #include "probe.h"
 
 namespace darope {
@@ -47,6 +48,12 @@ void print_sequences(Words words) {
   }
 }
 
+// What the tokens of a file tell, as another file.
+void write_again(Words words) {
+  const std::vector<uint16_t> tokens = whole(words[0]);
+  write_file(words[1], write_midi(remi::piece_of(std::vector<int64_t>(tokens.begin(), tokens.end()))));
+}
+
 }  // namespace
 }  // namespace darope
 
@@ -56,5 +63,6 @@ int main(int argc, char** argv) {
                {{"vocabulary", print_vocabulary},
                 {"whole FILE...", print_whole},
                 {"sequences TOKENS_PER_NOTE FILE...", print_sequences},
+                {"write FILE OUT", write_again},
                 {"measure FILE...", measure}});
 }

@@ -14,7 +14,7 @@ BAD = {
     "a vocabulary that does not fit": ([*TASK, "model.vocab_size=10"], ["model.vocab_size is 10", "255"]),
     "a file too small for a test": (
         ["--data", "tiny.txt"],
-        ["tiny.txt", "200 tokens", "too few for a test set", "longer file"],
+        ["tiny.txt", "200 tokens", "too few for a test set", "give one of at least 1281"],
     ),
     "an empty file": (["--data", "empty.txt"], ["empty.txt is empty"]),
     "a file that is not there": (["--data", "nowhere.txt"], ["nowhere.txt", "no such file"]),

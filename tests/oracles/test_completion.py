@@ -85,6 +85,10 @@ TYPED = {
     "train data.path=my\t": "<train><data.path=my file.txt>",
     "train data.documents=ap\t": "<train><data.documents=apart>",
     "train data.task=reverse_s\t": "<train><data.task=reverse_string>",
+    "tasks reverse_s\t": "<tasks><reverse_string>",
+    "data prepare mi\t": "<data><prepare><midi>",
+    "report --reference alib\t": "<report><--reference><alibi>",
+    "compare --encodings rope,hop\t": "<compare><--encodings><rope,hope>",
 }
 
 
@@ -116,3 +120,5 @@ def test_fish_offers_verbs_options_settings_and_files(place):
     assert fish(place, "train my") == ["my file.txt"]
     assert fish(place, "train data.path=my") == ["data.path=my file.txt"]
     assert fish(place, "train dtype=b") == ["dtype=bf16"]
+    assert fish(place, "data prepare m") == ["maestro", "midi"]
+    assert fish(place, "report --reference alib") == ["alibi"]

@@ -68,6 +68,9 @@ MEANT = {
     "data prepare midi x --sed 1": ["'--sed' of prepare", "--seed 1"],
     "data prepar midi x": ["unknown verb 'prepar'", "did you mean 'prepare'"],
     "--versoin": ["'--versoin'", "did you mean '--version'"],
+    "compare -o runs --data own.txt": ["'-o' of compare", "did you mean --out runs?"],
+    f"train {QUICK} --stesp 100": ["'--stesp' of train; did you mean the setting steps=100?"],
+    "help trian": ["unknown verb 'trian'; did you mean 'train'?"],
 }
 
 
@@ -79,6 +82,40 @@ def test_an_unknown_option_is_named_with_what_was_meant(typed, tmp_path):
     assert refused.stderr.startswith("darope: unknown ")
     for word in MEANT[typed]:
         assert word in refused.stderr
+
+
+SAID = {
+    "compare --data own.txt --encodings rope, darope": "write rope,darope without the blank",
+    "compare --data own.txt rounds=[3, 5]": "write rounds=[3,5] without the blank",
+    "compare --data own.txt --seeds=two": "--seeds takes a whole number, not two",
+    "generate run --prompt a --temperature=hot": "--temperature takes a number, not hot",
+    "compare --data own.txt --data other.txt": "--data is given twice; it takes one value",
+    "compare --data": "--data needs a value behind it",
+    "encodings rope": "'encodings' takes no further word: rope",
+    "train own.yaml": "own.yaml:1: unknown setting 'modle'; did you mean 'model'?",
+}
+
+
+@pytest.mark.parametrize("typed", SAID)
+def test_what_is_typed_wrong_is_said_in_words(typed, tmp_path):
+    (tmp_path / "own.txt").write_text("some words\n" * 2000)
+    (tmp_path / "own.yaml").write_text("modle: {dim: 3}\n")
+    refused = run(*typed.split(), cwd=tmp_path)
+    assert refused.returncode == 2 and refused.stderr.startswith("darope: ")
+    assert SAID[typed] in refused.stderr.splitlines()[0], refused.stderr
+
+
+def test_blanks_behind_commas_do_not_matter_in_one_word(tmp_path):
+    names = "rope, yarn:factor=4, ramp=paper, darope"
+    printed = run("compare", QUICK, "--encodings", names, "--print-config", cwd=tmp_path).stdout
+    assert yaml.safe_load(printed)["encodings"] == ["rope", "yarn:factor=4,ramp=paper", "darope"]
+
+
+def test_help_of_a_verb_both_ways(tmp_path):
+    for verb in (["train"], ["data", "prepare"], ["encodings"]):
+        helped = run("help", *verb, cwd=tmp_path)
+        assert helped.returncode == 0 and helped.stdout == run(*verb, "--help", cwd=tmp_path).stdout
+    assert run("help", cwd=tmp_path).stdout == run("--help", cwd=tmp_path).stdout
 
 
 def test_settings_by_prefix_and_as_a_schema(tmp_path):
@@ -212,6 +249,11 @@ def test_a_shell_completes_verbs_options_and_settings(tmp_path):
     assert bash_completes("darope train x.yaml dtype = b", tmp_path) == ["bf16"]
     assert bash_completes("darope data pre", tmp_path) == ["prepare"]
     assert bash_completes("darope data prepare --held", tmp_path) == ["--held-out"]
+    assert bash_completes("darope data prepare m", tmp_path) == ["maestro", "midi"]
+    assert bash_completes("darope tasks rev", tmp_path) == ["reverse_string"]
+    assert "optim.lr" in bash_completes("darope settings opt", tmp_path)
+    assert bash_completes("darope compare --encodings rope,hop", tmp_path) == ["rope,hope"]
+    assert bash_completes("darope report --reference alib", tmp_path) == ["alibi"]
     zsh, fish = (run("completion", shell, cwd=tmp_path).stdout for shell in ("zsh", "fish"))
     assert zsh.startswith("#compdef darope\n")
     assert "complete -c darope -n '__fish_seen_subcommand_from compare' -l data -r" in fish

@@ -148,6 +148,23 @@ def test_a_broken_pipe_does_not_end_a_training(tmp_path):
 
 
 @pytest.mark.parametrize(
+    "words", [["eval", "RUN"], ["eval", "RUN", "--json"], ["settings"], ["--help"]], ids=" ".join
+)
+def test_a_reader_that_goes_away_is_no_error(finished, tmp_path, words):
+    """As head does, which has what it wanted; scores are kept all the same."""
+    shutil.copytree(finished, tmp_path / "run")
+    child = subprocess.Popen(
+        [DAROPE, *(str(tmp_path / "run") if word == "RUN" else word for word in words)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    child.stdout.close()
+    said = child.stderr.read().decode()
+    assert child.wait(timeout=120) in (0, -signal.SIGPIPE) and "darope:" not in said, said
+    assert words[0] != "eval" or list((tmp_path / "run" / "evals").glob("*/*/results.jsonl"))
+
+
+@pytest.mark.parametrize(
     "words",
     [
         ["encodings"], ["encodings", "--json"], ["tasks"], ["bands"], ["--help"], ["settings"], ["doctor"],

@@ -13,7 +13,7 @@ from trainings import darope
 CONFIG = ROOT / "configs/quick/train.yaml"
 SMALL = [
     "steps=4", "threads=1", "device=cpu", "model.dim=32", "model.n_layers=2", "model.n_heads=2",
-    "model.hidden_multiple=8", "data.batch_size=2", "data.test_examples=8", "model.encoding=darope",
+    "model.hidden_multiple=8", "data.batch_size=2", "model.encoding=darope",
 ]  # fmt: skip
 
 
@@ -78,6 +78,42 @@ def test_a_number_at_the_axis_stands_at_the_token_of_that_index(page):
     up = {int(tick.text): float(tick.get_attribute("y")) for tick in all_of(page, "#plot .up")}
     (zero, *_), steps = sorted(up), [up[a] - up[b] for a, b in zip(sorted(up), sorted(up)[1:])]
     assert zero == 0 and max(steps) - min(steps) < 1e-6 and len(up) >= 3
+
+
+def test_the_dashed_line_ends_at_the_last_index_it_can_reach(page):
+    line = page.find_element(By.CSS_SELECTOR, "#plot .same")
+    told = data(page)
+    up = {int(tick.text): float(tick.get_attribute("y")) - 4 for tick in all_of(page, "#plot .up")}
+    zero, top = up[0], max(up)
+    most = told["length"] if told["learned"] else max(told["length"], len(told["tokens"]))
+    last = min(len(told["tokens"]), most) - 1
+    wanted = zero + (up[top] - zero) * last / top
+    assert float(line.get_attribute("y2")) == pytest.approx(wanted, abs=0.01)
+
+
+def test_nothing_is_cut_or_covered(page):
+    """The chosen head's frame has room, no name in the plot lies on another, and a phone is wide enough."""
+    for width in (1280, 420):
+        size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
+        page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        page.execute_script("window.dispatchEvent(new Event('resize'))")
+        boxes = page.execute_script(
+            "return [...document.querySelectorAll('#plot .name')].map(each => {"
+            " const r = each.getBoundingClientRect(); return [r.left, r.right, r.top, r.bottom]; })"
+        )
+        assert boxes
+        for i, a in enumerate(boxes):
+            for b in boxes[:i]:
+                # A pixel of each is the room above and below its letters.
+                assert a[0] >= b[1] or b[0] >= a[1] or a[2] >= b[3] - 3 or b[2] >= a[3] - 3, (width, a, b)
+        chosen, area = page.execute_script(
+            "const button = document.querySelector('#heads [aria-pressed=true]').getBoundingClientRect();"
+            "const heads = document.getElementById('heads').getBoundingClientRect();"
+            "return [[button.left, button.top, button.bottom], [heads.left, heads.top, heads.bottom]]"
+        )
+        assert chosen[1] - area[1] >= 3 and area[2] - chosen[2] >= 3
+        wide = page.execute_script("return document.documentElement.scrollWidth - innerWidth")
+        assert wide <= 0
 
 
 def test_a_token_and_a_head_can_be_picked(page):

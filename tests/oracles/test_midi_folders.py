@@ -9,6 +9,7 @@ import subprocess
 import numpy as np
 import programs
 import pytest
+import symusic
 from music import darope, load, midi_bytes, probe, rows
 
 
@@ -92,7 +93,7 @@ def test_few_pieces_leave_a_test_of_several(tmp_path):
     assert not (tmp_path / "runs").exists()
     (folder / "12.mid").unlink()
     refused = darope("prepare", "midi", folder, "--out", tmp_path / "none", code=2)
-    assert "7 usable ones are too few" in refused and "at least 8" in refused and "--keep-short" in refused
+    assert "7 usable pieces are too few" in refused and "at least 8" in refused and "--keep-short" in refused
 
 
 def test_events_are_shown_in_words(pieces, tmp_path):
@@ -100,6 +101,68 @@ def test_events_are_shown_in_words(pieces, tmp_path):
     words = probe("vocabulary").split()
     shown = darope("inspect", tmp_path / "set", "--split", "train", "--index", 2).split("\n", 1)[1]
     assert shown.split() == [words[id] for id in load(tmp_path / "set", "train")[2]]
+
+
+def test_equal_pieces_in_two_splits_are_told(pieces, tmp_path):
+    done = subprocess.run(
+        [programs.DAROPE, "data", "prepare", "midi", pieces, "--out", tmp_path / "a"],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0 and done.stderr == ""
+    assert darope("audit", tmp_path / "a").splitlines()[-1].startswith("sound: every file is as it was")
+    splits = json.loads((tmp_path / "a" / "manifest.json").read_text())["splits"]
+    (learned, _), (tested, _) = splits["train"]["items"][0], splits["test"]["items"][0]
+    shutil.copy(pieces / tested, pieces / learned)
+    done = subprocess.run(
+        [programs.DAROPE, "data", "prepare", "midi", pieces, "--out", tmp_path / "b"],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0
+    assert "Note: 1 of the pieces hold the same as one in another split" in done.stderr
+    assert learned in done.stderr and f"{tested} (test)" in done.stderr
+    verdict = darope("audit", tmp_path / "b").partition("sound: ")[2]
+    assert "of test stand in train as well" in verdict
+
+
+def test_a_model_of_music_speaks_its_words_and_writes_a_file(pieces, tmp_path):
+    darope("prepare", "midi", pieces, "--out", tmp_path / "set")
+    small = "steps=3 model.dim=16 model.n_layers=1 model.n_heads=2 data.batch_size=2 threads=1 device=cpu"
+    config = programs.ROOT / "configs/quick/train.yaml"
+    settings = ["data.task=", f"data.root_dir={tmp_path / 'set'}", "data.seq_len=64", *small.split()]
+
+    def call(*words, code=0):
+        told = subprocess.run(
+            [programs.DAROPE, *map(str, words)], capture_output=True, text=True, cwd=tmp_path
+        )
+        assert told.returncode == code, told.stderr
+        return told
+
+    refused = call("train", config, "dump_dir=run", *settings, "data.test_examples=3", code=2)
+    assert "data.test_examples is 3: of prepared music" in refused.stderr
+    longer = [each for each in settings if "seq_len" not in each] + ["data.seq_len=8192"]
+    assert (
+        "more than half of every batch would be padding"
+        in call("train", config, "dump_dir=run", *longer, code=2).stderr
+    )
+    trained = call("train", config, "dump_dir=run", *settings)
+    lengths = [len(piece) for piece in load(tmp_path / "set", "train")]
+    share = 100 * 64 * len(lengths) / sum(lengths)
+    assert f"the first 64 tokens are read, {share:.0f} % of all" in trained.stderr
+    words = probe("vocabulary").split()
+    prompt = "Bar_None Position_0 Tempo_121.29 Pitch_60 Velocity_99 Duration_1.0.8"
+    told = call("generate", "run", "--prompt", prompt, "--tokens", 40, "--out", "piece.mid").stdout
+    said, file = told.splitlines()
+    assert said.startswith(prompt + " ") and len(said.split()) == 46 and set(said.split()) <= set(words)
+    assert file == "piece.mid"
+    note = symusic.Score(str(tmp_path / "piece.mid")).tracks[0].notes[0]
+    assert (note.pitch, note.velocity) == (60, 99)
+    ids = ",".join(str(words.index(word)) for word in prompt.split())
+    by_number = call("generate", "run", "--prompt", ids, "--tokens", 40).stdout.strip().split(",")
+    assert [words[int(id)] for id in by_number] == said.split()
+    wrong = call("generate", "run", "--prompt", "Bar_None Pich_60", code=2).stderr
+    assert "no word 'Pich_60'; near it is 'Pitch_60'" in wrong
 
 
 def broken():
@@ -170,12 +233,17 @@ def test_what_is_listed_and_missing_is_skipped(pieces, tmp_path):
         (["midy", "SRC", "--out", "OUT"], "did you mean 'midi'"),
         (["midi", "SRC/none", "--out", "OUT"], "is no folder"),
         (["midi", "SRC/deep", "--out", "OUT", "--seed", "-1"], "--seed -1"),
+        (["midi", "SRC/text", "--out", "OUT"], "no file that ends in .mid, .midi"),
+        (["midi", "SRC", "--out", "OUT", "--held-out", "0.1"], "--held-out is an option of 'text'"),
+        (["fasta", "SRC", "--out", "OUT", "--keep-short"], "--keep-short is an option of 'midi'"),
         (["maestro", "SRC", "--out", "OUT"], "maestro-v3.0.0.csv"),
         (["jsb", "SRC/none", "--out", "OUT"], "no such file"),
         (["midi", "SRC", "--out", "SRC"], "is there already"),
     ],
 )
 def test_bad_arguments(pieces, tmp_path, words, message):
+    (pieces / "text").mkdir()
+    (pieces / "text" / "notes.txt").write_text("no music")
     words = [w.replace("SRC", str(pieces)).replace("OUT", str(tmp_path / "set")) for w in words]
     assert message in darope("prepare", *words, code=2)
     assert not (tmp_path / "set").exists() and not (tmp_path / "set.preparing").exists()

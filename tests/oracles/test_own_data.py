@@ -3,6 +3,7 @@
 import collections
 import csv
 import fcntl
+import gzip
 import html
 import json
 import math
@@ -398,6 +399,44 @@ def test_names_of_one_encoding_are_refused(tmp_path):
     }.items():
         assert same in refused(*words, "--encodings", encodings, cwd=tmp_path)
     done(*words, "--encodings", "rope,rope-500k", "--seeds", "1", cwd=tmp_path)
+
+
+def test_the_least_that_would_do_is_said(tmp_path):
+    """And it would: one token fewer is refused with the same number."""
+    for settings in (["data.seq_len=16"], ["data.seq_len=16", "data.test_share=0.3"], ["data.seq_len=40"]):
+        typed = [*TRAIN, *settings, "--print-config"]
+        (tmp_path / "own.txt").write_text("some words " * 10)
+        (least,) = re.findall(r"give one of at least (\d+),", refused(*typed, cwd=tmp_path))
+        (tmp_path / "own.txt").write_text("x" * (int(least) - 1))
+        assert f"give one of at least {least}," in refused(*typed, cwd=tmp_path)
+        (tmp_path / "own.txt").write_text("x" * int(least))
+        done(*typed, cwd=tmp_path)
+
+
+def test_packed_text_and_files_of_other_kinds_are_sent_where_they_belong(tmp_path):
+    (tmp_path / "own.txt.gz").write_bytes(gzip.compress(b"some words\n" * 2000))
+    assert "is packed: unpack it first" in refused("compare", "--data", "own.txt.gz", cwd=tmp_path)
+    for name, kind in (("a.mid", "midi"), ("a.edf", "edf"), ("a.fa", "fasta")):
+        folder = tmp_path / kind
+        folder.mkdir()
+        (folder / "README.md").write_text("what lies here\n" * 2000)
+        for i in range(3):
+            (folder / f"{i}{name}").write_text(">a record\n" + "ACGT" * 5000)
+        for typed in (["compare", "--data", kind], ["compare", QUICK, "--data", f"{kind}/0{name}"]):
+            said = refused(*typed, cwd=tmp_path)
+            assert f"holds {kind} files, no text: 'darope data prepare {kind} FOLDER --out DIR'" in said
+    (tmp_path / "notes").mkdir()
+    text_file(tmp_path / "notes"), (tmp_path / "notes" / "a.mid").write_bytes(b"MThd\0")
+    text_file(tmp_path / "notes", "more.txt")
+    done("compare", "--data", "notes", "--print-config", cwd=tmp_path)
+
+
+def test_bytes_outside_utf8_are_said_once(tmp_path):
+    words = ["compare", "--encodings", "nope,rope", "--seeds", "2", *MODEL]
+    for name, encoding, times in (("latin", "latin-1", 1), ("utf", "utf-8", 0)):
+        (tmp_path / f"{name}.txt").write_text("schöne Wörter und Sätze\n" * 2000, encoding=encoding)
+        told = run(*words, "--data", f"{name}.txt", cwd=tmp_path)
+        assert told.returncode == 0 and told.stderr.count("is not all UTF-8") == times, told.stderr
 
 
 def test_output_inside_the_data_is_refused(tmp_path):

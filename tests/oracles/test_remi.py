@@ -198,6 +198,48 @@ def test_channels_and_programs_of_one_track_are_voices(tokenizer, tmp_path):
         assert rows(probe("whole", file))[0] == tokenizer(score)[0].ids
 
 
+def sparse_file(rng):
+    """Notes of which none of a pitch begins before another of it has ended, and drums beside them."""
+    events, free = [], {}
+    for _ in range(rng.randrange(20, 200)):
+        drum = rng.random() < 0.2
+        pitch, held = rng.randrange(30, 80), 60 * rng.randrange(1, 12)
+        at = max(60 * rng.randrange(400), free.get((drum, pitch), 0))
+        free[drum, pitch] = at + held
+        events += [
+            (at, bytes([0x99 if drum else 0x90, pitch, rng.randrange(1, 128)])),
+            (at + held, bytes([0x89 if drum else 0x80, pitch, 0])),
+        ]
+    tempos = [
+        (i * 1920, b"\xff\x51\x03" + rng.randrange(300_000, 900_000).to_bytes(3, "big")) for i in range(3)
+    ]
+    return midi_bytes(sorted(events, key=lambda e: (e[0], e[1][0] >= 0x90)) + tempos)
+
+
+def notes_of(score):
+    return sorted(
+        (note.time / score.tpq, note.duration / score.tpq, note.pitch, note.velocity)
+        for track in score.tracks
+        for note in track.notes
+    )
+
+
+def test_tokens_become_the_piece_that_miditok_makes_of_them(tokenizer, tmp_path):
+    """Read by symusic and by ourselves; MidiTok has one track, in which drums are notes like any other."""
+    rng = random.Random(3)
+    for i in range(40):
+        file, again = tmp_path / f"{i}.mid", tmp_path / f"{i}-again.mid"
+        file.write_bytes(sparse_file(rng))
+        probe("write", file, again)
+        (ids,) = rows(probe("whole", file))
+        assert rows(probe("whole", again)) == [ids]
+        ours, theirs = symusic.Score(str(again)), tokenizer.decode([ids])
+        assert notes_of(ours) == notes_of(theirs)
+        assert any(track.is_drum for track in ours.tracks)
+        tempos = [[(t.time / s.tpq, round(t.qpm, 1)) for t in s.tempos] for s in (ours, theirs)]
+        assert tempos[0] == tempos[1]
+
+
 def test_percussion_has_tokens_of_its_own(tokenizer, tmp_path):
     rng = random.Random(2)
     events = []

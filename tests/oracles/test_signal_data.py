@@ -30,12 +30,16 @@ SIGNALS = [
 ]
 
 
-def prepare(kind, source, out, *options):
-    done = subprocess.run(
+def prepared(kind, source, out, *options):
+    return subprocess.run(
         [DAROPE, "data", "prepare", kind, source, "--out", out, *map(str, options)],
         capture_output=True,
         text=True,
     )
+
+
+def prepare(kind, source, out, *options):
+    done = prepared(kind, source, out, *options)
     assert done.returncode == 0, done.stderr
     return json.loads((out / "manifest.json").read_text())
 
@@ -115,6 +119,60 @@ def test_own_edf_files(tmp_path):
         and "'Cz'" in wrong.stderr
         and not (tmp_path / "none").exists()
     )
+
+
+def test_the_nearest_channel_is_named(tmp_path):
+    source = unpack(shared("data", "eeg", "eegmmidb-S001-R03-R06.tar.xz"), tmp_path / "in")
+    wrong = prepared("edf", source, tmp_path / "out", "--channel", "cz")
+    assert wrong.returncode == 2 and "did you mean 'Cz..'?" in wrong.stderr, wrong.stderr
+
+
+def noise(patient, seed, plus="EDF+C"):
+    data = np.random.default_rng(seed).integers(-2000, 2000, 400).astype("<i2").tobytes()
+    return edf(patient, [("Cz", 100)], 4, 1, data, plus)
+
+
+def test_recordings_of_a_patient_stay_in_one_split(tmp_path):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for i in range(24):
+        (folder / f"{i:02}.edf").write_bytes(noise(f"P{i // 3} F X X", i))
+    manifest = prepare("edf", folder, tmp_path / "out", "--channel", "Cz")
+    assert manifest["options"]["split"] == "by the patient of the header"
+    by_patient = {}
+    for split in SPLITS:
+        for item, _ in manifest["splits"][split]["items"]:
+            by_patient.setdefault(int(item[:2]) // 3, set()).add(split)
+    assert len(by_patient) == 8 and all(len(splits) == 1 for splits in by_patient.values())
+
+
+@pytest.mark.parametrize(
+    "patients, told, caution",
+    [
+        (["X X X X"] * 8, "split by file: the headers name no patient", ""),
+        (["P0 F X X"] * 4 + ["P1 M X X"] * 4, "the headers name too few patients", "2 patients are too few"),
+    ],
+)
+def test_files_are_split_where_headers_do_not_tell(tmp_path, patients, told, caution):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for i, patient in enumerate(patients):
+        (folder / f"{i}.edf").write_bytes(noise(patient, i))
+    done = prepared("edf", folder, tmp_path / "out", "--channel", "Cz")
+    assert done.returncode == 0 and told in done.stdout, done.stdout
+    assert caution in done.stderr and ("Note" in done.stderr) == bool(caution)
+
+
+def test_missing_segments_of_bonn_are_told(tmp_path):
+    folder, rng = tmp_path / "in", np.random.default_rng(1)
+    folder.mkdir()
+    for letter in "ZONFS":
+        for i in range(96 if letter == "S" else 100):
+            lines = "".join(f"{value}\n" for value in rng.integers(-500, 500, 50))
+            (folder / f"{letter}{i + 1:03}.txt").write_text(lines)
+    done = prepared("bonn", folder, tmp_path / "out")
+    assert done.returncode == 0
+    assert "of the 500 segments that were published, some are missing: 4 of set S" in done.stderr
 
 
 def edf(patient, signals, records, seconds, data, plus=""):

@@ -1,5 +1,6 @@
 """What one does with a trained run: text sampled from it, its checkpoints listed and verified."""
 
+import re
 import subprocess
 
 import pytest
@@ -33,6 +34,46 @@ def test_what_cannot_be_sampled(trained, option, value):
     assert f"{option} is {value}" in refused(
         "generate", "run", "--prompt", "a", f"{option}={value}", cwd=trained
     )
+
+
+def test_other_data_must_have_the_same_vocabulary(trained):
+    (trained / "a.fa").write_text("".join(f">r{i}\n{'ACGT' * 1600}\n" for i in range(8)))
+    done("data", "prepare", "fasta", "a.fa", "--out", "genes", cwd=trained)
+    said = refused("eval", "run", "data.path=", "data.root_dir=genes", cwd=trained)
+    assert "genes has a vocabulary of 4107, and run was trained on one of 257" in said
+    (trained / "cba.txt").write_text("cba" * 2000)
+    assert "nll" in done("eval", "run", "data.path=cba.txt", cwd=trained)
+
+
+def test_a_test_file_that_has_changed_is_said(trained):
+    (trained / "test.txt").write_text("bca" * 300)
+    config = ROOT / "configs" / "quick" / "train.yaml"
+    files = ["data.task=", "data.path=abc.txt", "data.test_path=test.txt", "dump_dir=apart"]
+    done("train", config, *files, *SETTINGS, cwd=trained)
+    caution = "WARNING: the data are not what they were when apart was trained"
+    asked = (["eval", "apart"], ["eval", "apart", "threads=2"], ["eval", "apart", "data.test_examples=3"])
+    for words in asked:
+        assert caution not in run(*words, cwd=trained).stderr
+    (trained / "test.txt").write_text("cab" * 300)
+    for words in asked:
+        assert caution in run(*words, cwd=trained).stderr, words
+
+
+def test_a_dry_run_counts_validations_and_scores(trained):
+    """Of so many examples that scoring them outweighs a training of two steps."""
+    config = ROOT / "configs" / "quick" / "train.yaml"
+    small = [each for each in SETTINGS if each.partition("=")[0] not in ("steps", "data.test_examples")]
+    words = ["train", config, *small, "data.free_running=0", "steps=2", "--dry-run"]
+    text = ["data.task=", "data.path=abc.txt", "data.validation_path=more.txt", "validation.every=1"]
+    (trained / "more.txt").write_text("abc" * 300)
+    few, many, validated = (
+        done(*words, *more, cwd=trained).splitlines()[-1]
+        for more in (["data.test_examples=4"], ["data.test_examples=300000"], [*text, "data.test_examples=4"])
+    )
+    assert re.fullmatch(r"estimated     \d+:\d\d: 0:00 for training, 0:00 for scoring", few), few
+    whole, training, scoring = re.findall(r"\d+:\d\d", many)
+    assert training == "0:00" and "0:00" not in (scoring, whole), many
+    assert "for 2 validations, " in validated, validated
 
 
 def test_checkpoints_are_listed_and_damage_is_found(trained):

@@ -59,12 +59,18 @@ def work(given: argparse.Namespace) -> None:
         refuse_without_weights(source)
     if given.verb == "import":
         import_llama(given.source, given.encoding, given.out)
+        print(f"{given.out}: darope train {given.out}/import.yaml data.root_dir=DATA trains it on")
     elif given.to == "stock":
         export_stock(given.run, given.out, given.encoding)
+        print(f"{given.out}: LlamaForCausalLM.from_pretrained({str(given.out)!r}) loads it")
     elif given.encoding:
         raise ValueError("--encoding is for --to stock: with --to hf the reader of the folder chooses")
     else:
         export_hf(given.run, given.out)
+        print(
+            f"{given.out}: AutoModelForCausalLM.from_pretrained({str(given.out)!r}, trust_remote_code=True) "
+            "loads it, where darope is installed"
+        )
 
 
 def main() -> int:

@@ -8,6 +8,7 @@ namespace darope {
 
 // What a verb is called and takes, apart from what it does: --help, the check of typed words, completions and
 // manual pages read this one table.
+inline constexpr const char* kListValue = "LIST";  // the type of options that take a,b,c
 struct OptionTable {
   std::vector<std::string> names = {};  // "--out"; none for what is told by its place
   std::string value = {}, help = {};    // what stands behind it; "" for a flag

@@ -7,6 +7,7 @@
 #include "bench/opponent.h"
 #include "bench/result.h"
 #include "cli/common/run_verbs.h"
+#include "cli/common/table.h"
 #include "cli/compute/verbs.h"
 #include "experiments/run.h"
 #include "experiments/threads.h"
@@ -138,6 +139,7 @@ void add(CLI::App& all, const Bench& bench) {
       ->capture_default_str();
   verb->add_option("--encodings", settings->encodings, "which ones, by commas")
       ->delimiter(',')
+      ->type_name(kListValue)
       ->allow_extra_args(false)
       ->default_str(std::string(bench.encodings));
   verb->add_option("--rounds", settings->timing.rounds, "the best of them counts")

@@ -12,6 +12,7 @@
 #include "base/shell.h"
 #include "base/signals.h"
 #include "cli/common/run_verbs.h"
+#include "cli/common/table.h"
 #include "cli/compute/verbs.h"
 #include "data/prepared/manifest.h"
 #include "encodings/encoding.h"
@@ -44,12 +45,17 @@ std::vector<std::string> encoding_order() {
   return names;
 }
 
+std::string without_blanks(const std::string& text) {
+  const size_t begin = text.find_first_not_of(' ');
+  return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
+}
+
 // "a,b:base=1,slow_bands=2,c": a piece with '=' and no ':' is a further option of the encoding before it.
 std::vector<std::string> split_encodings(const std::string& text) {
   std::vector<std::string> out;
   for (size_t begin = 0; !text.empty() && begin <= text.size();) {
     const size_t end = std::min(text.find(',', begin), text.size());
-    const std::string piece = text.substr(begin, end - begin);
+    const std::string piece = without_blanks(text.substr(begin, end - begin));
     const bool option = piece.find('=') != std::string::npos && piece.find(':') == std::string::npos;
     if (option && !out.empty())
       out.back() += "," + piece;
@@ -322,8 +328,8 @@ void add_compare(CLI::App& app) {
   verb->add_option("--validation", s->validation,
                    "with --data: a file or folder to validate on ten times during training, or every "
                    "validation.every steps; the best weights are scored beside the last");
-  verb->add_option("--encodings", s->encodings,
-                   "which to compare, with options: nope,rope:base=10000,darope");
+  verb->add_option("--encodings", s->encodings, "which to compare, with options: nope,rope:base=10000,darope")
+      ->type_name(kListValue);
   verb->add_option("--seeds", s->seeds, "runs of each encoding");
   verb->add_flag("--settle", s->settle,
                  "add seeds in rounds, only where they decide; the setting `rounds` says how many in all");

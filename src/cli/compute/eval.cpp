@@ -10,6 +10,7 @@
 #include "base/sha256.h"
 #include "base/signals.h"
 #include "cli/common/run_verbs.h"
+#include "cli/common/table.h"
 #include "cli/compute/verbs.h"
 #include "data/open.h"
 #include "eval/evaluate.h"
@@ -40,13 +41,38 @@ std::string folder_name(const std::string& text) {
   return out == text ? out : out + "-" + sha256(text).substr(0, 8);
 }
 
-void warn_of_other_data(const std::string& folder, RunConfig config) {
-  config.dump_dir = folder;  // it may have been moved
+bool name_one(const std::vector<std::string>& overrides, const std::vector<std::string>& keys) {
+  return std::ranges::any_of(overrides, [&](const std::string& each) {
+    const std::string bare = each.starts_with("--") ? each.substr(2) : each;
+    return std::ranges::find(keys, bare.substr(0, bare.find('='))) != keys.end();
+  });
+}
+
+// The run's own data may have changed since it was trained.
+void warn_of_changed_data(const RunFolder& folder) {
+  RunConfig own;
   try {
-    check_data(config);
+    read_config_file(list_fields(own), folder.config());
+    own.dump_dir = folder.path().string();  // it may have been moved
+    check_data(own);
   } catch (const Error& e) {
-    fmt::print(stderr, "darope: WARNING: {}\n", e.what());
+    fmt::print(stderr, "darope: WARNING: {}; these scores are of the data as they are now\n", e.what());
   }
+}
+
+// The ids of other data must mean to the model what those mean that it learned from. Where the size was given
+// by hand, or ids stand for themselves, some may not occur.
+void check_vocabulary(const SavedRun& run, const Dataset& data, const RunFolder& folder) {
+  RunConfig given;
+  if (std::filesystem::exists(folder.given_config()))
+    read_config_file(list_fields(given), folder.given_config());
+  const int64_t trained = run.config.model.vocab_size;
+  const bool fewer = given.model.vocab_size > 0 || holds_ids(run.config.data.path);
+  if (data.vocabulary > trained || (data.vocabulary < trained && !fewer))
+    throw Error(
+        fmt::format("{} has a vocabulary of {}, and {} was trained on one of {}: the same ids mean "
+                    "other things; score it on data of the kind it learned from",
+                    data.name, data.vocabulary, folder.path().string(), trained));
 }
 
 void print_list(const Dataset& data, const Decoder& model) {
@@ -165,10 +191,13 @@ void eval_verb(const EvalSettings& settings, const std::vector<std::string>& ove
   SavedRun run = open_run(RunFolder(settings.run), settings.which, overrides);
   Dataset data =
       open_dataset(run.config.data, uint64_t(run.config.seed), run.config.steps * run.config.grad_acc_steps);
+  check_vocabulary(run, data, RunFolder(settings.run));
+  if (name_one(overrides, {"data.test_examples"})) check_examples(run.config.data);
   const Needs opened = open_asked(settings.asked, run, RunFolder(settings.run), data);
   if (settings.list) return print_list(data, *run.model);
   std::vector<const Evaluation*> chosen = chosen_by(settings.only, opened, data, *run.model);
-  if (overrides.empty()) warn_of_other_data(settings.run, run.config);
+  if (!name_one(overrides, {"data.task", "data.path", "data.test_path", "data.root_dir"}))
+    warn_of_changed_data(RunFolder(settings.run));
   watch_signals();
   std::erase_if(chosen, [&](const Evaluation* each) {
     if (each->traits.of_its_own) eval_apart(settings, run, data, *each, overrides);
@@ -204,6 +233,7 @@ void add_eval(CLI::App& app) {
   verb->add_option("--only", settings->only,
                    "these evaluations, comma-separated, instead of those a training ends with")
       ->delimiter(',')
+      ->type_name(kListValue)
       ->allow_extra_args(false);
   verb->add_option("--positions", settings->asked.positions,
                    "the loss at so many positions of long documents, each in a single pass");

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <sstream>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -36,13 +35,8 @@ ordered_json nested(const Tensor& tensor, double digits) {
   return list;
 }
 
-// What a token is called where it is no text: the last word that its kind of data shows of it.
 std::string name_of_token(const Kind* kind, int64_t id) {
-  if (!kind || !kind->show || kind->windows) return std::to_string(id);
-  std::istringstream words(kind->show({&id, 1}));
-  std::string word, last;
-  while (words >> word) last = word;
-  return last;
+  return kind && kind->word ? kind->word(id) : std::to_string(id);
 }
 
 std::vector<int64_t> tokens_to_read(const InspectSettings& s, const RunConfig& config,

@@ -64,6 +64,7 @@ void EdfFile::read_header() {
     fail(0, fmt::format("an EDF file begins with '0' and seven blanks, not {}", shown(field(0, 8))));
   patient_ = field(8, 80);
   start_ = field(168, 8) + " " + field(176, 8);
+  plus_ = field(192, 44).starts_with("EDF+");
   if (field(192, 44).starts_with("EDF+D"))
     fail(192, "EDF+D, a recording with gaps; export it as EDF+C, without them");
   const int64_t count = integer(252, 4, "the number of signals", 1, 9999);
@@ -77,6 +78,11 @@ void EdfFile::read_header() {
   record_seconds_ = number(244, 8, "the seconds of a record");
   if (record_seconds_ < 0) fail(244, fmt::format("a record lasts {} seconds", record_seconds_));
   read_signals(count);
+}
+
+std::string EdfFile::patient_code() const {
+  const std::string first = patient_.substr(0, patient_.find(' '));
+  return first == "X" ? "" : plus_ ? first : patient_;
 }
 
 // Each property stands in a block of its own, signal after signal.

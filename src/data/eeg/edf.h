@@ -33,6 +33,7 @@ class EdfFile {
   explicit EdfFile(std::span<const std::byte> bytes);
 
   const std::string& patient() const { return patient_; }
+  std::string patient_code() const;                    // "" where the header names nobody
   const std::string& start() const { return start_; }  // "24.04.89 16.13.00"
   const std::vector<EdfSignal>& signals() const { return signals_; }
   int64_t records() const { return records_; }
@@ -52,6 +53,7 @@ class EdfFile {
 
   std::span<const std::byte> bytes_;
   std::string patient_, start_;
+  bool plus_ = false;  // EDF+, whose patient has a code, sex, birthday and name; X: unknown
   std::vector<EdfSignal> signals_;
   int64_t header_bytes_ = 0, record_bytes_ = 0, records_ = 0;
   double record_seconds_ = 0;

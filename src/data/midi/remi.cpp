@@ -217,6 +217,35 @@ std::vector<uint16_t> tokenize(int64_t ticks_per_quarter, std::span<const Note> 
   return out.finish();
 }
 
+MidiFile piece_of(std::span<const int64_t> tokens) {
+  constexpr int64_t kTicks = 60, kDrums = 9;  // in one of our own, and the channel of percussion
+  MidiFile out{.ticks_per_quarter = kTicks * kPositionsPerBeat, .notes = {}, .tempos = {}};
+  const auto is = [&](size_t at, int64_t first, int64_t behind) {
+    return at < tokens.size() && tokens[at] >= first && tokens[at] < behind;
+  };
+  int64_t bar = -1, now = 0;
+  for (size_t at = 0; at < tokens.size() && tokens[at] != kEnd; ++at) {
+    const int64_t id = tokens[at];
+    const bool drum = is(at, kDrum, kChord);
+    if (id == kBar) {
+      now = ++bar * kBarTicks;
+    } else if (is(at, kPosition, kDrum)) {
+      bar = std::max<int64_t>(bar, 0);
+      now = bar * kBarTicks + id - kPosition;
+    } else if (is(at, kTempo, kVocabulary)) {
+      out.tempos.push_back({now * kTicks, std::llround(60e6 / kGrids.tempos[size_t(id - kTempo)])});
+    } else if ((drum || is(at, kPitch, kVelocity)) && is(at + 1, kVelocity, kDuration) &&
+               is(at + 2, kDuration, kPosition)) {
+      const int64_t pitch = drum ? id - kDrum + kLowestDrum : id - kPitch + kLowestPitch;
+      out.notes.push_back({now * kTicks, kGrids.durations[size_t(tokens[at + 2] - kDuration)] * kTicks,
+                           uint8_t(pitch), uint8_t(kGrids.velocities[size_t(tokens[at + 1] - kVelocity)]),
+                           drum, int32_t(drum ? kDrums * 128 : 0)});
+      at += 2;
+    }
+  }
+  return out;
+}
+
 std::string word(int64_t id) {
   if (id < 0 || id >= kVocabulary)
     throw Error(fmt::format("{} is no REMI token: there are {}", id, kVocabulary));

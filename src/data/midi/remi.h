@@ -35,5 +35,9 @@ std::string word(int64_t id);
 std::vector<uint16_t> tokenize(int64_t ticks_per_quarter, std::span<const Note> notes,
                                std::span<const Tempo> tempos);
 
+// The piece that tokens tell, up to its end; what makes no note or tempo is passed over, as a model may
+// write.
+MidiFile piece_of(std::span<const int64_t> tokens);
+
 }  // namespace remi
 }  // namespace darope

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <charconv>
 #include <map>
@@ -11,7 +12,7 @@ namespace darope {
 namespace {
 
 constexpr double kRate = 173.61;
-constexpr size_t kFewestInSet = 3;
+constexpr size_t kFewestInSet = 3, kPublishedInSet = 100;
 
 // One whole number to a line.
 std::vector<int16_t> read_segment(const std::filesystem::path& path) {
@@ -34,6 +35,21 @@ std::vector<int16_t> read_segment(const std::filesystem::path& path) {
   return out;
 }
 
+using Sets = std::map<char, std::vector<CountedRecording*>>;  // by the first letter of a file's name
+
+void say_what_is_missing(const Sets& sets, Preparation& out) {
+  std::vector<std::string> missing;
+  for (const char letter : std::string_view("ZONFS")) {
+    const auto found = sets.find(letter);
+    const size_t there = found == sets.end() ? 0 : found->second.size();
+    if (there < kPublishedInSet)
+      missing.push_back(fmt::format("{} of set {}", kPublishedInSet - there, letter));
+  }
+  if (!missing.empty())
+    out.caution(fmt::format("of the {} segments that were published, some are missing: {}",
+                            5 * kPublishedInSet, fmt::join(missing, ", ")));
+}
+
 // Five sets, told apart by the first letter of a file's name; of each, a tenth of the segments for validation
 // and one for test.
 void prepare_bonn(const PrepareRequest& request, Preparation& out) {
@@ -43,9 +59,10 @@ void prepare_bonn(const PrepareRequest& request, Preparation& out) {
     sources.push_back({file.name, [path = file.path] { return read_segment(path); }});
   }
   std::vector<CountedRecording> counted = count_recordings(sources, out);
-  std::map<char, std::vector<CountedRecording*>> sets;
+  Sets sets;
   for (CountedRecording& each : counted)
     sets[std::filesystem::path(each.source.item).filename().string()[0]].push_back(&each);
+  say_what_is_missing(sets, out);
   for (auto& [letter, set] : sets) {
     if (set.size() < kFewestInSet)
       throw Error(fmt::format("set {} has {} segments: too few for three splits", letter, set.size()));

@@ -20,8 +20,11 @@ namespace fs = std::filesystem;
 constexpr int64_t kWindow = 6100, kStride = 6050, kTokens = 1000, kLargestShift = 99;
 constexpr int64_t kLetters = 'T' + 1;  // a window is stored as letters
 constexpr size_t kLine = 80;
+constexpr std::array<std::string_view, 7> kFastaEndings = {".fa",       ".fasta",  ".fna", ".fa.gz",
+                                                           ".fasta.gz", ".fna.gz", ".bgz"};
 
 int64_t windows_in(int64_t bases) { return bases < kWindow ? 0 : (bases - kWindow) / kStride + 1; }
+int64_t megabase_of(int64_t window) { return window * kStride / 1'000'000; }
 
 // The published dataset cuts a chromosome into chunks of 6000 with margins of 100 that neighbours share, and
 // drops a last one that is not whole. What remains is this much of the chromosome's front; we take each of
@@ -123,7 +126,7 @@ std::vector<File> scan_all(const PrepareRequest& request, Preparation& out) {
   out.set_vocabulary(kGenomeVocabulary, kLetters);
   std::vector<File> files;
   const std::vector<SourceFile> sources =
-      source_files(request.source, {".fa", ".fasta", ".fna", ".fa.gz", ".fasta.gz", ".fna.gz", ".bgz"});
+      source_files(request.source, {kFastaEndings.begin(), kFastaEndings.end()});
   out.expect(2 * int64_t(sources.size()));
   for (const SourceFile& source : sources) {
     out.advance(source.name);
@@ -180,13 +183,32 @@ std::optional<Split> split_of_chromosome(std::string_view description) {
   return name == "21" ? Split::validation : name == "22" ? Split::test : Split::train;
 }
 
+constexpr std::array<std::string_view, 3> kPrefixes = {"train", "valid", "test"};  // by split
+
 std::optional<Split> split_of_name(const std::string& name) {
   const std::string stem = fs::path(name).filename().string();
-  for (const auto& [prefix, split] :
-       {std::pair{"train", Split::train}, {"valid", Split::validation}, {"test", Split::test}})
-    if (stem.starts_with(prefix)) return split;
+  for (size_t i = 0; i < kPrefixes.size(); ++i)
+    if (stem.starts_with(kPrefixes[i])) return Split(i);
   return std::nullopt;
 }
+
+// Whether files are named after splits. One such name alone says nothing; two want the third.
+bool are_named(const std::vector<File>& files) {
+  std::vector<std::string_view> there, missing;
+  for (size_t i = 0; i < kPrefixes.size(); ++i) {
+    const auto is_of = [&](const File& file) { return split_of_name(file.source.name) == Split(i); };
+    (std::ranges::any_of(files, is_of) ? there : missing).push_back(kPrefixes[i]);
+  }
+  if (there.size() == 2)
+    throw Error(
+        fmt::format("there are files whose names begin with {} and {}, and none with {}: name files "
+                    "after all three splits, or after none, to split by record",
+                    there[0], there[1], missing[0]));
+  return there.size() == 3;
+}
+
+// Of which one alone is several witnesses to a verdict.
+bool has_several_parts(const Record* record) { return megabase_of(windows_in(record->bases) - 1) > 0; }
 
 void prepare_genome(const PrepareRequest& request, Preparation& out) {
   std::vector<File> files = scan_all(request, out);
@@ -207,9 +229,7 @@ void prepare_genome(const PrepareRequest& request, Preparation& out) {
 
 void prepare_fasta(const PrepareRequest& request, Preparation& out) {
   std::vector<File> files = scan_all(request, out);
-  const bool named = std::any_of(files.begin(), files.end(), [](const File& file) {
-    return split_of_name(file.source.name).has_value();
-  });
+  const bool named = are_named(files);
   std::vector<Record*> all;
   for (File& file : files)
     for (Record& record : file.records) {
@@ -219,14 +239,15 @@ void prepare_fasta(const PrepareRequest& request, Preparation& out) {
     }
   out.option("split", named ? "by the names of files" : "by record");
   if (!named) {
-    const std::vector<Split> splits = out.draw_splits(int64_t(all.size()), request.seed);
+    const bool several = !all.empty() && std::ranges::all_of(all, has_several_parts);
+    const std::vector<Split> splits = out.draw_splits(int64_t(all.size()), request.seed, several);
     for (size_t i = 0; i < all.size(); ++i) all[i]->split = splits[i];
     out.option("seed", request.seed);
   }
   write_all(files, out);
 }
 
-int64_t megabase_of(int64_t window) { return window * kStride / 1'000'000; }
+std::string word_of_bases(int64_t token) { return text_of_sixmers({&token, 1}); }
 
 std::string show_bases(std::span<const int64_t> stored) {
   const std::string bases(stored.begin(), stored.end());
@@ -245,7 +266,9 @@ struct Genome {
           "human reference genome: GCF_000001405.40_GRCh38.p14_genomic.fna(.gz), or the folder it lies in",
       .prepare = prepare_genome,
       .show = show_bases,
+      .word = word_of_bases,
       .present = present_bases,
+      .presented = kTokens,
       .part = megabase_of};
 };
 template Kind kind_of<Genome>();
@@ -253,10 +276,14 @@ template Kind kind_of<Genome>();
 struct Fasta {
   static constexpr Kind kind{
       .name = "fasta",
-      .source = "own FASTA files: a folder; train*, valid* and test* of them, else split by record",
+      .source = "own FASTA files: a folder; files called train*, valid* and test*, else split by record",
+      .endings = kFastaEndings,
+      .items = "records",
       .prepare = prepare_fasta,
       .show = show_bases,
+      .word = word_of_bases,
       .present = present_bases,
+      .presented = kTokens,
       .part = megabase_of};
 };
 template Kind kind_of<Fasta>();

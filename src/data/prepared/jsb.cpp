@@ -2,6 +2,7 @@
 
 #include "base/files.h"
 #include "base/json.h"
+#include "data/midi/write_midi.h"
 #include "data/prepared/define.h"
 #include "data/prepared/preparation.h"
 
@@ -59,20 +60,41 @@ void prepare_jsb(const PrepareRequest& request, Preparation& out) {
   }
 }
 
-// A line for each sixteenth, a column for each voice; "." is silence.
-std::string show_chorale(std::span<const int64_t> tokens) {
+// "C4", "Bb3"; "." is silence.
+std::string word_of_note(int64_t token) {
   static constexpr std::array<const char*, 12> kNames = {"C",  "C#", "D",  "Eb", "E",  "F",
                                                          "F#", "G",  "Ab", "A",  "Bb", "B"};
+  if (token < kFirstPitch) return token == kSilence ? "." : "pad";
+  const int64_t pitch = token - kFirstPitch + kLowest;
+  return fmt::format("{}{}", kNames[size_t(pitch % 12)], pitch / 12 - 1);
+}
+
+// A line for each sixteenth, a column for each voice.
+std::string show_chorale(std::span<const int64_t> tokens) {
   std::string out = fmt::format("{:>5}  {:<9}{:<9}{:<9}{:<9}\n", "step", "soprano", "alto", "tenor", "bass");
   for (size_t i = 0; i < tokens.size(); ++i) {
-    const int64_t pitch = tokens[i] - kFirstPitch + kLowest;
     if (i % kVoices == 0) out += fmt::format("{:>5}  ", i / kVoices);
-    out += fmt::format("{:<9}", tokens[i] < kFirstPitch
-                                    ? "."
-                                    : fmt::format("{}{}", kNames[size_t(pitch % 12)], pitch / 12 - 1));
+    out += fmt::format("{:<9}", word_of_note(tokens[i]));
     if (i % kVoices == kVoices - 1 || i + 1 == tokens.size()) out += '\n';
   }
   return out;
+}
+
+// A note that a voice has again in the next step is held.
+std::string midi_of_chorale(std::span<const int64_t> tokens) {
+  constexpr int64_t kTicks = 120, kQuarter = 480;  // of a step, a sixteenth
+  constexpr uint8_t kLoudness = 80;
+  MidiFile piece{.ticks_per_quarter = kQuarter, .notes = {}, .tempos = {}};
+  for (size_t voice = 0; voice < kVoices; ++voice)
+    for (size_t i = voice; i < tokens.size(); i += kVoices) {
+      const size_t begin = i;
+      while (i + kVoices < tokens.size() && tokens[i + kVoices] == tokens[begin]) i += kVoices;
+      if (tokens[begin] >= kFirstPitch)
+        piece.notes.push_back({int64_t(begin / kVoices) * kTicks, int64_t((i - begin) / kVoices + 1) * kTicks,
+                               uint8_t(tokens[begin] - kFirstPitch + kLowest), kLoudness, false,
+                               int32_t(voice) * 128});
+    }
+  return write_midi(piece);
 }
 
 }  // namespace
@@ -82,7 +104,9 @@ struct Jsb {
                              .source = "JSB Chorales: Jsb16thSeparated.json, or the folder it lies in",
                              .items = "pieces",
                              .prepare = prepare_jsb,
-                             .show = show_chorale};
+                             .show = show_chorale,
+                             .word = word_of_note,
+                             .midi = midi_of_chorale};
 };
 template Kind kind_of<Jsb>();
 

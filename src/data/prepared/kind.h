@@ -26,15 +26,20 @@ struct PrepareRequest {
 // A kind of dataset: a file of its name (define.h), and a line in kinds.cpp. What depends on the data, its
 // vocabulary above all, is not here but in the manifest that `prepare` makes.
 struct Kind {
-  std::string_view name, source;     // what SOURCE should be
-  std::string_view items = "items";  // what they are to people
+  std::string_view name, source;                   // what SOURCE should be
+  std::span<const std::string_view> endings = {};  // of files that are of this kind, and no text
+  std::string_view items = "items";                // what they are to people
   void (*prepare)(const PrepareRequest& request, Preparation& out);
   // A sequence for people, lines with their ends. Null: text, as the dataset's tokenizer decodes it.
   std::string (*show)(std::span<const int64_t> stored) = nullptr;
+  // What a token that a model reads is called; null: its number. And the file of music that tokens are.
+  std::string (*word)(int64_t token) = nullptr;
+  std::string (*midi)(std::span<const int64_t> tokens) = nullptr;
   // What a model reads of a stored sequence. Null: the values as they are stored. `random` is null in
   // validation and test, else the stream of this one presentation, from which an augmentation is drawn.
   Tokens (*present)(Tokens stored, Random* random) = nullptr;
-  bool windows = false;  // sequences are long: models read windows of them
+  int64_t presented = 0;  // tokens that `present` makes of any sequence; 0: as many as are stored
+  bool windows = false;   // sequences are long: models read windows of them
   // Which part of its item a sequence belongs to; scores of one part are one witness. Null: the item is one.
   int64_t (*part)(int64_t sequence) = nullptr;
   bool text = false;  // sequences are documents, of any number of sources; models read windows of the stream
@@ -45,5 +50,8 @@ template <class Definition>
 Kind kind_of();
 const std::vector<Kind>& all_kinds();
 const Kind& find_kind(std::string_view name);
+
+// An Error where a file, or most of a folder's, are of a kind by their endings: they are no text.
+void refuse_files_of_kinds(const std::filesystem::path& source);
 
 }  // namespace darope

@@ -65,6 +65,8 @@ struct Maestro {
                              .items = "pieces",
                              .prepare = prepare_maestro,
                              .show = show_events,
+                             .word = remi::word,
+                             .midi = midi_of_events,
                              .present = transpose};
 };
 template Kind kind_of<Maestro>();

@@ -1,11 +1,14 @@
 #include "data/prepared/performances.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "base/files.h"
 #include "data/midi/chunks.h"
+#include "data/midi/write_midi.h"
+#include "data/prepared/source_files.h"
 
 namespace darope {
 namespace {
@@ -63,18 +66,13 @@ Collection survey(const fs::path& folder, const std::vector<std::string>& names,
 
 }  // namespace
 
-std::vector<std::string> midi_files(const fs::path& folder) {
+std::vector<std::string> midi_files(const fs::path& folder, std::span<const std::string_view> endings) {
   if (!fs::is_directory(folder))
-    throw Error(fmt::format("{} is no folder: give one that holds .mid or .midi files", folder.string()));
+    throw Error(fmt::format("{} is no folder: give one that holds {} files", folder.string(),
+                            fmt::join(endings, " or ")));
   std::vector<std::string> out;
-  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder)) {
-    std::string ending = entry.path().extension().string();
-    std::transform(ending.begin(), ending.end(), ending.begin(),
-                   [](unsigned char c) { return char(std::tolower(c)); });
-    if (entry.is_regular_file() && (ending == ".mid" || ending == ".midi"))
-      out.push_back(entry.path().lexically_relative(folder).string());
-  }
-  std::sort(out.begin(), out.end());
+  for (const SourceFile& file : source_files(folder, {endings.begin(), endings.end()}))
+    out.push_back(file.name);
   return out;
 }
 
@@ -121,6 +119,8 @@ std::string show_events(std::span<const int64_t> tokens) {
   }
   return out + "\n";
 }
+
+std::string midi_of_events(std::span<const int64_t> tokens) { return write_midi(remi::piece_of(tokens)); }
 
 // By -3 to 3 semitones, uniform over those that keep every note on the piano. Chords, lengths and times stay
 // what they are.

@@ -135,6 +135,28 @@ void Preparation::write_ids(Split split, const std::string& item) {
   else
     write_as<uint32_t>(values, ids_);
   manifest_[split].values += int64_t(ids_.size());
+  if (kind_.text) return;  // whose items are many documents
+  if (!at_ || at_->item != item) end_item();
+  at_ = {split, item};
+  held_.add(std::as_bytes(std::span(ids_)));
+}
+
+void Preparation::end_item() {
+  if (!at_) return;
+  const auto [found, is_new] = first_.try_emplace(held_.hex(), *at_);
+  if (!is_new && found->second.split != at_->split) equal_.emplace_back(found->second, *at_);
+  at_.reset();
+  held_ = {};
+}
+
+void Preparation::warn_of_equal_items() {
+  end_item();
+  if (equal_.empty()) return;
+  const auto& [one, other] = equal_.front();
+  caution(fmt::format(
+      "{} of the {} hold the same as one in another split, such as {} ({}) and {} ({}): what "
+      "was learned by heart scores too well; keep one of each and prepare again",
+      equal_.size(), kind_.items, one.item, name_of(one.split), other.item, name_of(other.split)));
 }
 
 void Preparation::end_sequence(Split split, const std::string& item) {
@@ -168,6 +190,8 @@ void Preparation::skip(const std::string& name, const Error& reason) {
   manifest_.skipped.push_back({name, reason.what(), bad ? std::optional(bad->offset()) : std::nullopt});
 }
 
+void Preparation::caution(const std::string& sentence) { manifest_.facts["cautions"].push_back(sentence); }
+
 std::string Preparation::skipped() const {
   const std::vector<Skipped>& all = manifest_.skipped;
   return fmt::format("{} skipped{}", all.size(),
@@ -193,6 +217,7 @@ Manifest Preparation::finish() {
   throw_if_stopped();
   if (progress_ && progress_->terminal()) progress_->show(expected_, "");
   for (const Split split : {Split::train, Split::validation, Split::test}) close(split);
+  warn_of_equal_items();
   write_file(folder_ / kManifestFile, to_json(manifest_));
   rename_path(folder_, out_);
   finished_ = true;
@@ -200,18 +225,21 @@ Manifest Preparation::finish() {
   return manifest_;
 }
 
-std::vector<Split> draw_splits(int64_t count, uint64_t seed, bool parts, const std::string& skipped) {
+int64_t fewest_to_split(bool several) { return several ? 3 : 8; }
+
+std::vector<Split> draw_splits(int64_t count, uint64_t seed, bool several, std::string_view items,
+                               const std::string& skipped) {
   constexpr int64_t kFew = 40;  // from here on a twentieth is at least two
-  const int64_t fewest = parts ? 3 : 8;
+  const int64_t fewest = fewest_to_split(several);
   if (count < fewest)
-    throw Error(fmt::format("{} usable ones are too few for three splits ({}): give at least {}", count,
+    throw Error(fmt::format("{} usable {} are too few for three splits ({}): give at least {}", count, items,
                             skipped, fewest));
   std::vector<size_t> order(size_t(count), 0);
   std::iota(order.begin(), order.end(), size_t{0});
   Random random(seed, "prepare/split");
   for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
   const int64_t share =
-      parts || count >= kFew ? std::max<int64_t>(1, (count + 10) / 20) : std::min<int64_t>(3, count / 4);
+      several || count >= kFew ? std::max<int64_t>(1, (count + 10) / 20) : std::min<int64_t>(3, count / 4);
   std::vector<Split> out(size_t(count), Split::train);
   for (size_t i = 0; i < size_t(2 * share); ++i)
     out[order[i]] = i < size_t(share) ? Split::validation : Split::test;

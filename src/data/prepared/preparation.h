@@ -1,8 +1,10 @@
 #pragma once
+#include <map>
 #include <memory>
 #include <optional>
 
 #include "base/progress.h"
+#include "base/sha256.h"
 #include "data/bad_input.h"
 #include "data/prepared/kind.h"
 #include "data/prepared/manifest.h"
@@ -12,10 +14,11 @@
 namespace darope {
 
 // 90/5/5 in an order drawn by the seed: the split of each of `count` items. Of few, more than a twentieth
-// tests, since a verdict needs at least two witnesses: items, unless they have `parts`. `skipped` goes into
-// the Error of too few.
-std::vector<Split> draw_splits(int64_t count, uint64_t seed, bool parts = false,
-                               const std::string& skipped = "none skipped");
+// tests, since a verdict needs at least two witnesses: items, unless each alone is `several`. What they are
+// called and how many were `skipped` goes into the Error of too few.
+int64_t fewest_to_split(bool several);
+std::vector<Split> draw_splits(int64_t count, uint64_t seed, bool several = false,
+                               std::string_view items = "items", const std::string& skipped = "none skipped");
 
 // A dataset in the making. Everything goes to OUT.preparing and is renamed to OUT by finish(); before that
 // nothing at OUT looks like a dataset, and without finish() nothing is left. A preparation that was killed is
@@ -47,12 +50,13 @@ class Preparation {
   void source(const std::string& name, std::string_view bytes);
   std::string source_file(const std::string& name, const std::filesystem::path& file);  // returns the sha256
   void skip(const std::string& name, const Error& reason);
+  void caution(const std::string& sentence);  // what whoever uses the data should know
   void option(const std::string& key, nlohmann::ordered_json value) {
     manifest_.options[key] = std::move(value);
   }
   void fact(const std::string& key, nlohmann::ordered_json value) { manifest_.facts[key] = std::move(value); }
-  std::vector<Split> draw_splits(int64_t items, uint64_t seed) const {
-    return darope::draw_splits(items, seed, kind_.part != nullptr, skipped());
+  std::vector<Split> draw_splits(int64_t items, uint64_t seed, bool several = false) const {
+    return darope::draw_splits(items, seed, several, kind_.items, skipped());
   }
   Manifest finish();  // an Error where a split has remained empty
 
@@ -63,6 +67,8 @@ class Preparation {
   };
   void discard();
   void write_ids(Split split, const std::string& item);
+  void end_item();
+  void warn_of_equal_items();
   void close(Split split);
   std::string skipped() const;  // how many, and why the first
 
@@ -72,6 +78,14 @@ class Preparation {
   std::optional<Descriptor> lock_;  // held while this process writes there
   std::array<std::unique_ptr<Streams>, 3> streams_;
   std::vector<uint32_t> ids_;  // of the sequence that is being added
+  struct Place {
+    Split split;
+    std::string item;
+  };
+  std::optional<Place> at_;  // of the item that is being added, and what it held so far
+  Sha256 held_;
+  std::map<std::string, Place> first_;          // items by what they hold
+  std::vector<std::pair<Place, Place>> equal_;  // items that lie in two splits under two names
   std::optional<Progress> progress_;
   int64_t expected_ = 0, reached_ = 0;
   bool finished_ = false;

@@ -80,6 +80,12 @@ using File = std::shared_ptr<const MappedFile>;
 TokenSource bytes_as_tokens(const File& file, const std::string& name) {
   const std::span<const std::byte> bytes = file->bytes();
   refuse_empty(bytes, name);
+  for (const char* end : {".gz", ".zst", ".xz"})
+    if (name.ends_with(end))
+      throw Error(
+          fmt::format("{} is packed: unpack it first, or make a dataset of it ('darope data prepare "
+                      "text'), which reads .txt{} as it is",
+                      name, end));
   if (has_zero(bytes))
     throw Error(
         fmt::format("{} is no plain text: byte {} is zero, as in pictures, archives and UTF-16; give UTF-8 "

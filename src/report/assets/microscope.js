@@ -118,8 +118,22 @@ function shape(name, attributes, text) {
   if (text) node.textContent = text;
   return node;
 }
+// Names beside their points, each where it covers no other; one that finds no room is left out.
+function nameTokens(svg, names, from, to) {
+  const letter = 7, line = 12, taken = [];
+  for (const { x, y, text } of names) {
+    const long = letter * text.length;
+    const spots = [[x + 7, y - 6], [x + 7, y + 14], [x - 7 - long, y - 6], [x - 7 - long, y + 14]];
+    const free = spots.find(([left, base]) => left >= from && left + long <= to && taken.every(other =>
+      left + long <= other.left || other.left + other.long <= left || Math.abs(base - other.base) >= line));
+    if (!free) continue;
+    taken.push({ left: free[0], base: free[1], long });
+    svg.append(shape("text", { class: "name", x: free[0], y: free[1] }, text));
+  }
+}
 function drawPlot() {
-  const w = 1120, h = 460, left = 52, right = 16, top = 14, bottom = 34;
+  const w = Math.max(300, at("plot").clientWidth), h = Math.max(300, Math.min(460, 0.6 * w));
+  const left = 52, right = 16, top = 14, bottom = 34;
   const most = data.learned ? data.length : Math.max(data.length, count);
   const x = i => left + (w - left - right) * (i + 0.5) / count;
   const y = c => h - bottom - (h - top - bottom) * c / most;
@@ -133,7 +147,7 @@ function drawPlot() {
   svg.append(shape("text", { x: w / 2, y: h - 4, "text-anchor": "middle" }, "index"));
   svg.append(shape("text", { x: left + 6, y: 13 }, "coordinate"));
   const end = Math.min(count, most);
-  svg.append(shape("line", { class: "same", x1: x(0), y1: y(0), x2: x(end - 1), y2: y(end) }));
+  svg.append(shape("line", { class: "same", x1: x(0), y1: y(0), x2: x(end - 1), y2: y(end - 1) }));
   const near = moved(token), reach = near.length ? Math.max(near[near.length - 1].gap, most / 400) : 0;
   svg.append(shape("rect", { class: "band", x: left, width: w - left - right, y: y(coordinate(token) + reach),
     height: y(coordinate(token) - reach) - y(coordinate(token) + reach) }));
@@ -148,9 +162,8 @@ function drawPlot() {
     svg.append(dot);
   });
   const named = new Set([token, ...[...near.slice(0, 5), ...attention(token).slice(0, 3)].map(n => n.key)]);
-  for (const i of named)
-    svg.append(shape("text", { class: "name", x: x(i) + 7, y: y(coordinate(i)) - 6 },
-      shown(tokens[i]).slice(0, 14)));
+  const nameOf = i => ({ x: x(i), y: y(coordinate(i)), text: shown(tokens[i]).slice(0, 14) });
+  nameTokens(svg, [...named].map(nameOf), left, w);
   at("plot").replaceChildren(svg);
 }
 
@@ -211,6 +224,7 @@ function drawRepeated() {
   table(at("high"), ["highest", "times", "mean", "deviation"], rows.slice(-10).reverse().map(cells));
 }
 function draw() { drawHeads(); drawFinding(); drawText(); drawToken(); drawRepeated(); }
+window.onresize = drawPlot;
 at("what").textContent = data.title;
 at("most").textContent = data.length;
 draw();
