@@ -227,12 +227,12 @@ std::string maps(const Asked& asked, const Dataset& dataset, const Metric& metri
 
 // One metric: as it is seen best, whatever it is.
 std::string part_of(const Asked& asked, const Dataset& dataset, const Metric& metric) {
-  constexpr size_t kColumns = 8;  // that a table can have
+  constexpr size_t kWidest = 8;  // that a table can have
   const std::vector<Line> lines = lines_of(asked, dataset, metric);
   if (lines.empty()) return "";
   const size_t places = lines.front().points.size();
   return (places > 1 ? curve(lines, metric) : fmt::format("<p>{}.</p>", escape(metric.meaning))) +
-         (places <= kColumns ? by_place(asked, lines, metric) : "") +
+         (places <= kWidest ? by_place(asked, lines, metric) : "") +
          (metric.by_example ? maps(asked, dataset, metric) : "");
 }
 
