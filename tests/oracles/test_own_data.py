@@ -2,23 +2,16 @@
 
 import collections
 import csv
-import fcntl
-import html
 import json
 import math
-import os
-import pty
 import re
-import struct
-import subprocess
-import termios
 
 import numpy
 import pytest
 import torch
 import yaml
-from commands import QUICK, TASK, done, refused, run, task_but, text_file
-from programs import DAROPE, ROOT
+from commands import QUICK, TASK, done, refused, run, text_file
+from programs import ROOT
 
 MODEL = ["steps=4", "model.dim=16", "model.n_layers=1", "model.n_heads=2", "data.seq_len=16"]
 
@@ -228,24 +221,6 @@ def test_a_loss_that_still_falls_is_said(tmp_path):
     assert "still falling" not in late
 
 
-def cautions_of(page):
-    listed = page.partition("<h3>Before this is read</h3>")[2].partition("</ul>")[0]
-    return [html.unescape(each) for each in re.findall("<li>(.*?)</li>", listed, re.S)]
-
-
-def test_the_terminal_has_every_caution_of_the_page(tmp_path):
-    """Above the table; and the same stand in results.json."""
-    done("compare", *TASK, "--out", "mine", cwd=tmp_path)
-    printed = done("report", "mine", cwd=tmp_path)
-    cautions = cautions_of((tmp_path / "mine" / "report.html").read_text())
-    assert json.loads((tmp_path / "mine" / "results.json").read_text())["cautions"] == cautions
-    before_the_table = printed[: printed.index("\n1x ")]
-    for words in ("holds at this size", "too few logged steps to tell", "kept out"):
-        assert any(words in each for each in cautions), (words, cautions)
-    for caution in cautions:
-        assert f"Note: {caution}\n" in before_the_table
-
-
 def test_a_task_that_is_still_being_learned_is_said(tmp_path):
     words = [QUICK, "--encodings", "rope", "--seeds", "1", "tasks=parity", "model.dim=16", "model.n_layers=1"]
     words += ["model.n_heads=2", "data.test_examples=8", "data.free_running=0", "logging.freq=1"]
@@ -387,19 +362,6 @@ def test_yarn_beside_the_rope_it_stretches(tmp_path):
     )
 
 
-def test_names_of_one_encoding_are_refused(tmp_path):
-    text_file(tmp_path)
-    words = ["compare", "--data", "own.txt", *MODEL]
-    for encodings, same in {
-        "rope,rope-10k": "rope and rope-10k, which are the same here, rope:base=10000",  # of model.base
-        "nope,rope-500k,rope:base=5e5": "rope-500k and rope:base=5e5, which are the same here",
-        "yarn:factor=8,rope,yarn:factor=8.0": "yarn:factor=8 and yarn:factor=8.0, which are the same",
-        "nope,nope:base=3": "nope and nope:base=3, which are the same here, nope:",
-    }.items():
-        assert same in refused(*words, "--encodings", encodings, cwd=tmp_path)
-    done(*words, "--encodings", "rope,rope-500k", "--seeds", "1", cwd=tmp_path)
-
-
 def test_output_inside_the_data_is_refused(tmp_path):
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "a.txt").write_text("one two three " * 2000)
@@ -431,70 +393,3 @@ def test_what_no_run_can_have_is_found_before_the_first(tmp_path):
         )
     failed = run("compare", *TASK, "--out", "/proc/nowhere", cwd=tmp_path)
     assert failed.returncode in (1, 2) and "/proc/nowhere" in failed.stderr and failed.stderr.count("\n") == 1
-
-
-def test_a_run_that_fails_says_why_in_the_terminal(tmp_path):
-    (tmp_path / "mine" / "runs").mkdir(parents=True)
-    (tmp_path / "mine" / "runs" / "parity-darope-s0").write_text("in the way")
-    failed = run("compare", *TASK, "--out", "mine", cwd=tmp_path)
-    assert failed.returncode == 1 and "The last lines of mine/jobs/parity-darope-s0.log" in failed.stderr
-    assert "  darope: mine/runs/parity-darope-s0 is a file" in failed.stderr
-
-
-def live(words, columns, cwd):
-    """What a comparison shows on a terminal of so many columns while it is at work."""
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    job = subprocess.Popen([DAROPE, "compare", *words], stderr=theirs, stdout=subprocess.DEVNULL, cwd=cwd)
-    os.close(theirs)
-    shown = b""
-    try:
-        while part := os.read(ours, 65536):
-            shown += part
-    except OSError:  # the other end is closed
-        pass
-    assert job.wait() == 0
-    return shown.decode()
-
-
-def test_the_progress_line_has_the_newest_loss(tmp_path):
-    words = task_but("steps=2000")
-    shown = live([*words, "logging.freq=1", "jobs=1", "--out", "mine"], 200, tmp_path)
-    told = re.findall(r"parity-nope-s0 loss (\d+\.\d{3})", shown)
-    metrics = (tmp_path / "mine/runs/parity-nope-s0/metrics.jsonl").read_text().splitlines()
-    assert told and set(told) <= {f"{json.loads(line)['loss/out']:.3f}" for line in metrics}
-
-
-def test_sentences_are_folded_on_a_terminal_alone(tmp_path):
-    done("compare", *TASK, "--out", "mine", cwd=tmp_path)
-    plain = done("report", "mine", cwd=tmp_path)
-    assert max(map(len, plain.splitlines())) > 80
-
-    def shown(columns, *words):
-        ours, theirs = pty.openpty()
-        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-        subprocess.run([DAROPE, *words], stdout=theirs, stderr=subprocess.DEVNULL, cwd=tmp_path, check=True)
-        os.close(theirs)
-        sent = b""
-        try:
-            while some := os.read(ours, 65536):
-                sent += some
-        except OSError:  # nobody writes there any more
-            pass
-        return sent.decode().replace("\r\n", "\n")
-
-    narrow = shown(60, "report", "mine")
-    assert max(map(len, narrow.splitlines())) <= 60
-    assert narrow.split() == plain.split()
-    plan = shown(60, "compare", *TASK, "--out", "mine", "--dry-run").splitlines()
-    assert max(len(line) for line in plan[-3:]) <= 60 and len(plan) > 5
-
-
-@pytest.mark.parametrize("columns", [20, 40, 200])
-def test_the_progress_line_fits(tmp_path, columns):
-    """No line is longer than the terminal, so that none wraps."""
-    shown = live([*TASK, "--out", "mine"], columns, tmp_path)
-    lines = [each for each in shown.split("\r\033[K") if each.startswith("comparing")]
-    assert lines and all(len(each.split("\r\n")[0]) < columns for each in lines)
-    assert columns < 40 or any("steps" in each for each in lines)
-    assert re.search(r"parity-nope-s0: 4 steps in \d+:\d\d", shown)
