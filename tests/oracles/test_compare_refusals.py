@@ -197,3 +197,16 @@ def test_a_folder_of_another_comparison_is_left_alone(tmp_path):
     assert "did you mean 'darope'" in refused("report", "mine", "--reference", "drope", cwd=tmp_path)
     assert "holds no comparison" in refused("report", ".", cwd=tmp_path)
     assert "--out DIR" in refused("report", "mine/report.html", cwd=tmp_path)
+
+
+def test_names_of_one_encoding_are_refused(tmp_path):
+    text_file(tmp_path)
+    words = ["compare", "--data", "own.txt", *SMALL, "data.seq_len=16"]
+    for encodings, same in {
+        "rope,rope-10k": "rope and rope-10k, which are the same here, rope:base=10000",  # of model.base
+        "nope,rope-500k,rope:base=5e5": "rope-500k and rope:base=5e5, which are the same here",
+        "yarn:factor=8,rope,yarn:factor=8.0": "yarn:factor=8 and yarn:factor=8.0, which are the same",
+        "nope,nope:base=3": "nope and nope:base=3, which are the same here, nope:",
+    }.items():
+        assert same in refused(*words, "--encodings", encodings, cwd=tmp_path)
+    done(*words, "--encodings", "rope,rope-500k", "--seeds", "1", cwd=tmp_path)

@@ -2,24 +2,15 @@
 
 import collections
 import csv
-import fcntl
-import gzip
-import html
 import json
 import math
-import os
-import pty
 import re
-import struct
-import subprocess
-import termios
 
 import numpy
 import pytest
-import torch
 import yaml
-from commands import QUICK, TASK, done, refused, run, task_but, text_file
-from programs import DAROPE, ROOT
+from commands import QUICK, done, refused, run, text_file
+from programs import ROOT
 
 MODEL = ["steps=4", "model.dim=16", "model.n_layers=1", "model.n_heads=2", "data.seq_len=16"]
 
@@ -229,24 +220,6 @@ def test_a_loss_that_still_falls_is_said(tmp_path):
     assert "still falling" not in late
 
 
-def cautions_of(page):
-    listed = page.partition("<h3>Before this is read</h3>")[2].partition("</ul>")[0]
-    return [html.unescape(each) for each in re.findall("<li>(.*?)</li>", listed, re.S)]
-
-
-def test_the_terminal_has_every_caution_of_the_page(tmp_path):
-    """Above the table; and the same stand in results.json."""
-    done("compare", *TASK, "--out", "mine", cwd=tmp_path)
-    printed = done("report", "mine", cwd=tmp_path)
-    cautions = cautions_of((tmp_path / "mine" / "report.html").read_text())
-    assert json.loads((tmp_path / "mine" / "results.json").read_text())["cautions"] == cautions
-    before_the_table = printed[: printed.index("\n1x ")]
-    for words in ("holds at this size", "too few logged steps to tell", "kept out"):
-        assert any(words in each for each in cautions), (words, cautions)
-    for caution in cautions:
-        assert f"Note: {caution}\n" in before_the_table
-
-
 def test_a_task_that_is_still_being_learned_is_said(tmp_path):
     words = [QUICK, "--encodings", "rope", "--seeds", "1", "tasks=parity", "model.dim=16", "model.n_layers=1"]
     words += ["model.n_heads=2", "data.test_examples=8", "data.free_running=0", "logging.freq=1"]
@@ -335,28 +308,6 @@ def test_a_file_of_its_own_for_the_validation(tmp_path):
     assert "belongs to another comparison" in refused(*words, cwd=tmp_path)
 
 
-def test_files_that_are_not_apart_are_refused(tmp_path):
-    text_file(tmp_path), text_file(tmp_path, "other.txt")
-    (tmp_path / "notes").mkdir(), text_file(tmp_path / "notes", "a.txt")
-    (tmp_path / "link.txt").symlink_to("own.txt"), (tmp_path / "tiny.txt").write_text("x" * 60)
-    numpy.save(tmp_path / "ids.npy", numpy.arange(5000, dtype="uint16") % 50)
-    words = ["compare", "--data", "own.txt", "--encodings", "nope", *MODEL]
-    for given, sentence in {
-        "--test own.txt": "data.test_path 'own.txt' is, or lies in, data.path 'own.txt'",
-        "--validation link.txt": "data.validation_path 'link.txt' is, or lies in, data.path 'own.txt'",
-        "--test other.txt --validation other.txt": "is, or lies in, data.",
-        "--validation tiny.txt": "tiny.txt has 60 tokens: too few for a validation of 8 windows of 16",
-        "--validation ids.npy": "one holds ids, the other text",
-        "--validation nowhere.txt": "nowhere.txt",
-    }.items():
-        assert sentence in refused(*words, *given.split(), cwd=tmp_path)
-    words[2] = "notes"
-    said = refused(*words, "--validation", "notes/a.txt", cwd=tmp_path)
-    assert "data.validation_path 'notes/a.txt' is, or lies in, data.path 'notes'" in said
-    said = refused("compare", *TASK, "--validation", "other.txt", "--out", "mine", cwd=tmp_path)
-    assert "data.validation_path 'other.txt' goes with data.path alone" in said
-
-
 def test_yarn_beside_the_rope_it_stretches(tmp_path):
     text_file(tmp_path)
     words = ["compare", "--data", "own.txt", "--seeds", "2", *MODEL, "model.base=50"]
@@ -386,154 +337,3 @@ def test_yarn_beside_the_rope_it_stretches(tmp_path):
     assert "different bases" in refused(
         *words, "--encodings", "rope:base=99,yarn", "--out", "x", cwd=tmp_path
     )
-
-
-def test_names_of_one_encoding_are_refused(tmp_path):
-    text_file(tmp_path)
-    words = ["compare", "--data", "own.txt", *MODEL]
-    for encodings, same in {
-        "rope,rope-10k": "rope and rope-10k, which are the same here, rope:base=10000",  # of model.base
-        "nope,rope-500k,rope:base=5e5": "rope-500k and rope:base=5e5, which are the same here",
-        "yarn:factor=8,rope,yarn:factor=8.0": "yarn:factor=8 and yarn:factor=8.0, which are the same",
-        "nope,nope:base=3": "nope and nope:base=3, which are the same here, nope:",
-    }.items():
-        assert same in refused(*words, "--encodings", encodings, cwd=tmp_path)
-    done(*words, "--encodings", "rope,rope-500k", "--seeds", "1", cwd=tmp_path)
-
-
-def test_the_least_that_would_do_is_said(tmp_path):
-    """And it would: one token fewer is refused with the same number."""
-    for settings in (["data.seq_len=16"], ["data.seq_len=16", "data.test_share=0.3"], ["data.seq_len=40"]):
-        typed = [*TRAIN, *settings, "--print-config"]
-        (tmp_path / "own.txt").write_text("some words " * 10)
-        (least,) = re.findall(r"give one of at least (\d+),", refused(*typed, cwd=tmp_path))
-        (tmp_path / "own.txt").write_text("x" * (int(least) - 1))
-        assert f"give one of at least {least}," in refused(*typed, cwd=tmp_path)
-        (tmp_path / "own.txt").write_text("x" * int(least))
-        done(*typed, cwd=tmp_path)
-
-
-def test_packed_text_and_files_of_other_kinds_are_sent_where_they_belong(tmp_path):
-    (tmp_path / "own.txt.gz").write_bytes(gzip.compress(b"some words\n" * 2000))
-    assert "is packed: unpack it first" in refused("compare", "--data", "own.txt.gz", cwd=tmp_path)
-    for name, kind in (("a.mid", "midi"), ("a.edf", "edf"), ("a.fa", "fasta")):
-        folder = tmp_path / kind
-        folder.mkdir()
-        (folder / "README.md").write_text("what lies here\n" * 2000)
-        for i in range(3):
-            (folder / f"{i}{name}").write_text(">a record\n" + "ACGT" * 5000)
-        for typed in (["compare", "--data", kind], ["compare", QUICK, "--data", f"{kind}/0{name}"]):
-            said = refused(*typed, cwd=tmp_path)
-            assert f"holds {kind} files, no text: 'darope data prepare {kind} FOLDER --out DIR'" in said
-    (tmp_path / "notes").mkdir()
-    text_file(tmp_path / "notes"), (tmp_path / "notes" / "a.mid").write_bytes(b"MThd\0")
-    text_file(tmp_path / "notes", "more.txt")
-    done("compare", "--data", "notes", "--print-config", cwd=tmp_path)
-
-
-def test_bytes_outside_utf8_are_said_once(tmp_path):
-    words = ["compare", "--encodings", "nope,rope", "--seeds", "2", *MODEL]
-    for name, encoding, times in (("latin", "latin-1", 1), ("utf", "utf-8", 0)):
-        (tmp_path / f"{name}.txt").write_text("schöne Wörter und Sätze\n" * 2000, encoding=encoding)
-        told = run(*words, "--data", f"{name}.txt", cwd=tmp_path)
-        assert told.returncode == 0 and told.stderr.count("is not all UTF-8") == times, told.stderr
-
-
-def test_output_inside_the_data_is_refused(tmp_path):
-    (tmp_path / "notes").mkdir()
-    (tmp_path / "notes" / "a.txt").write_text("one two three " * 2000)
-    for data in (".", tmp_path / "notes"):
-        said = refused("compare", "--data", data, "--encodings", "rope", cwd=tmp_path / "notes")
-        assert "lies inside" in said and "--out" in said
-    assert [each.name for each in (tmp_path / "notes").iterdir()] == ["a.txt"]
-
-
-def test_a_test_file_beside_data_with_a_test_of_its_own_is_refused(tmp_path):
-    (tmp_path / "other.txt").write_text("one two three " * 2000)
-    said = refused("compare", *TASK, "--test", "other.txt", "--out", "mine", cwd=tmp_path)
-    assert "data.test_path 'other.txt' goes with data.path alone" in said
-
-
-def test_what_no_run_can_have_is_found_before_the_first(tmp_path):
-    without_gpu = {
-        "cuda": "device is cuda, but torch finds no GPU here",
-        "cuda:1": "device is cuda:1, but",
-    }
-    for device, words in {
-        **({} if torch.cuda.is_available() else without_gpu),
-        "cud": "unknown device 'cud'; did you mean 'cuda'",
-        "cuda:x": "unknown device 'cuda:x'",
-    }.items():
-        assert words in refused("compare", *TASK, f"device={device}", "--out", "mine", cwd=tmp_path)
-        assert words in refused(
-            "train", QUICK.replace("quickstart", "train"), f"device={device}", cwd=tmp_path
-        )
-    failed = run("compare", *TASK, "--out", "/proc/nowhere", cwd=tmp_path)
-    assert failed.returncode in (1, 2) and "/proc/nowhere" in failed.stderr and failed.stderr.count("\n") == 1
-
-
-def test_a_run_that_fails_says_why_in_the_terminal(tmp_path):
-    (tmp_path / "mine" / "runs").mkdir(parents=True)
-    (tmp_path / "mine" / "runs" / "parity-darope-s0").write_text("in the way")
-    failed = run("compare", *TASK, "--out", "mine", cwd=tmp_path)
-    assert failed.returncode == 1 and "The last lines of mine/jobs/parity-darope-s0.log" in failed.stderr
-    assert "  darope: mine/runs/parity-darope-s0 is a file" in failed.stderr
-
-
-def live(words, columns, cwd):
-    """What a comparison shows on a terminal of so many columns while it is at work."""
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    job = subprocess.Popen([DAROPE, "compare", *words], stderr=theirs, stdout=subprocess.DEVNULL, cwd=cwd)
-    os.close(theirs)
-    shown = b""
-    try:
-        while part := os.read(ours, 65536):
-            shown += part
-    except OSError:  # the other end is closed
-        pass
-    assert job.wait() == 0
-    return shown.decode()
-
-
-def test_the_progress_line_has_the_newest_loss(tmp_path):
-    words = task_but("steps=2000")
-    shown = live([*words, "logging.freq=1", "jobs=1", "--out", "mine"], 200, tmp_path)
-    told = re.findall(r"parity-nope-s0 loss (\d+\.\d{3})", shown)
-    metrics = (tmp_path / "mine/runs/parity-nope-s0/metrics.jsonl").read_text().splitlines()
-    assert told and set(told) <= {f"{json.loads(line)['loss/out']:.3f}" for line in metrics}
-
-
-def test_sentences_are_folded_on_a_terminal_alone(tmp_path):
-    done("compare", *TASK, "--out", "mine", cwd=tmp_path)
-    plain = done("report", "mine", cwd=tmp_path)
-    assert max(map(len, plain.splitlines())) > 80
-
-    def shown(columns, *words):
-        ours, theirs = pty.openpty()
-        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-        subprocess.run([DAROPE, *words], stdout=theirs, stderr=subprocess.DEVNULL, cwd=tmp_path, check=True)
-        os.close(theirs)
-        sent = b""
-        try:
-            while some := os.read(ours, 65536):
-                sent += some
-        except OSError:  # nobody writes there any more
-            pass
-        return sent.decode().replace("\r\n", "\n")
-
-    narrow = shown(60, "report", "mine")
-    assert max(map(len, narrow.splitlines())) <= 60
-    assert narrow.split() == plain.split()
-    plan = shown(60, "compare", *TASK, "--out", "mine", "--dry-run").splitlines()
-    assert max(len(line) for line in plan[-3:]) <= 60 and len(plan) > 5
-
-
-@pytest.mark.parametrize("columns", [20, 40, 200])
-def test_the_progress_line_fits(tmp_path, columns):
-    """No line is longer than the terminal, so that none wraps."""
-    shown = live([*TASK, "--out", "mine"], columns, tmp_path)
-    lines = [each for each in shown.split("\r\033[K") if each.startswith("comparing")]
-    assert lines and all(len(each.split("\r\n")[0]) < columns for each in lines)
-    assert columns < 40 or any("steps" in each for each in lines)
-    assert re.search(r"parity-nope-s0: 4 steps in \d+:\d\d", shown)

@@ -164,7 +164,7 @@ void check_bundles(const CompareSettings& s, const std::vector<RunConfig>& plan,
 // What the plan learns from and is tested on, where it is a file or folder; tasks say it by their names.
 void say_data(const std::vector<RunConfig>& plan, FILE* to) {
   if (const std::string told = open_data(plan.front()).told; !told.empty())
-    fmt::print(to, "{}\n\n", folded(told, columns_of(::fileno(to))));
+    fmt::print(to, "{}\n\n", folded(told, columns_of(to == stdout ? STDOUT_FILENO : STDERR_FILENO)));
 }
 
 // A dry run prints its plan whatever the folder and the bundles hold, and says where the real thing would be
