@@ -1,4 +1,3 @@
-#include <charconv>
 #include <map>
 #include <mutex>
 #include <tuple>
@@ -35,13 +34,6 @@ void check_shape(const LayerShape& s) {
                 std::to_string(s.kv_heads));
   check_head_dim(s.head_dim);
   check_train_length(s.train_length);
-}
-
-// "8.0" -> "8"
-std::string plain_value(const std::string& text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() ? number_text(value) : text;
 }
 
 }  // namespace
@@ -85,18 +77,11 @@ std::shared_ptr<const Encoding> create_encoding(const std::string& text, const L
 }
 
 std::string resolved_encoding(const std::string& text, const LayerShape& shape) {
-  const std::optional<double> base = create_encoding(text, shape)->base();
-  const std::string plain = without_alias(text);
-  std::map<std::string, std::string> options;
-  for (size_t at = plain.find(':'); at < plain.size(); at = plain.find(',', at + 1)) {
-    const std::string item = plain.substr(at + 1, plain.find(',', at + 1) - at - 1);
-    const size_t equals = item.find('=');
-    options[item.substr(0, equals)] = plain_value(item.substr(equals + 1));
-  }
-  options.erase("base");  // where an encoding has none, what was given means nothing
-  if (base) options["base"] = number_text(*base);
-  std::string out = base_name(text);
-  for (const auto& [option, value] : options)
+  create_encoding(text, shape);
+  std::string out;
+  Options options = Options::parse(without_alias(text), out);
+  find_encoding(out).make(shape, options);
+  for (const auto& [option, value] : options.read())
     out += (out.find(':') == std::string::npos ? ":" : ",") + option + "=" + value;
   return out;
 }

@@ -18,12 +18,19 @@ Json value(const std::optional<T>& x) {
 
 constexpr const char* kInits[] = {"constant", "normal", "uniform"};  // as Parameter::Init counts them
 
-// What an encoding reads when one is made, of whatever shape.
-Json options_of(const Spec& spec) {
+std::vector<Options::Known> read_by(const Spec& spec, int64_t width) {
   Options options;
-  spec.make({.d_model = 64, .heads = 1, .kv_heads = 1, .head_dim = 64, .train_length = 1024}, options);
+  spec.make({.d_model = width, .heads = 1, .kv_heads = 1, .head_dim = width, .train_length = 16 * width},
+            options);
+  return options.known();
+}
+
+// Options and their values; without one where it follows from the shape of a model.
+Json options_of(const Spec& spec) {
+  const auto narrow = read_by(spec, 64), wide = read_by(spec, 128);
   Json row = Json::object();
-  for (const Options::Known& each : options.known()) row[each.name] = each.values;
+  for (size_t i = 0; i < narrow.size(); ++i)
+    row[narrow[i].name] = narrow[i].values == wide[i].values ? narrow[i].values : "";
   return row;
 }
 

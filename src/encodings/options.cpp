@@ -92,4 +92,15 @@ void Options::finish(std::string_view encoding) const {
       throw Error(unknown_name("option of " + std::string(encoding), option, names));
 }
 
+std::map<std::string, std::string> Options::read() const {
+  std::map<std::string, std::string> out;
+  for (const auto& [name, values] : known_) {
+    const auto given = given_.find(name);
+    const std::string text = given == given_.end() ? values.substr(0, values.find('|')) : given->second;
+    const auto number = parse_number<double>(text);
+    if (!text.empty()) out[name] = number ? number_text(*number) : text;
+  }
+  return out;
+}
+
 }  // namespace darope

@@ -28,6 +28,7 @@ class Options {
     std::string name, values;  // the default or, of a choice, all of them: "4", "code|paper", or nothing
   };
   const std::vector<Known>& known() const { return known_; }
+  std::map<std::string, std::string> read() const;  // values of what was read, given or not, in one notation
 
  private:
   const std::string* find(const std::string& option, const std::string& values);

@@ -3,8 +3,8 @@
 
 namespace darope {
 
-// An encoding with its alias spelled out, its options in one order and its base as it is, given or not: equal
-// for "rope", "rope-500k" and "rope:base=5e5". Checked as create_encoding() does.
+// An encoding with its alias spelled out and its options in one order, given or not: equal for "rope",
+// "rope-500k" and "rope:base=5e5". Checked as create_encoding() does.
 std::string resolved_encoding(const std::string& text, const LayerShape& shape);
 
 }  // namespace darope

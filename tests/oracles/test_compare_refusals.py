@@ -206,6 +206,8 @@ def test_names_of_one_encoding_are_refused(tmp_path):
         "rope,rope-10k": "rope and rope-10k, which are the same here, rope:base=10000",  # of model.base
         "nope,rope-500k,rope:base=5e5": "rope-500k and rope:base=5e5, which are the same here",
         "yarn:factor=8,rope,yarn:factor=8.0": "yarn:factor=8 and yarn:factor=8.0, which are the same",
+        "rope,yarn,yarn:factor=4": "yarn and yarn:factor=4, which are the same here",
+        "cope:scaling=listing,cope": "cope:scaling=listing and cope, which are the same here",
         "nope,nope:base=3": "nope and nope:base=3, which are the same here, nope:",
     }.items():
         assert same in refused(*words, "--encodings", encodings, cwd=tmp_path)
