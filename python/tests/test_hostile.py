@@ -1,5 +1,6 @@
 """What a stranger may put into a run's folder or a benchmark's, before Python reads it."""
 
+import errno
 import gzip
 import json
 import lzma
@@ -12,7 +13,7 @@ from pathlib import Path
 import darope
 import pytest
 from conftest import ROOT
-from darope.terminal import MOST, complain
+from darope.terminal import MOST, complain, exit_code_of
 
 pytest.importorskip("transformers", reason="needs transformers")
 import darope.hf  # noqa: E402
@@ -79,6 +80,18 @@ def test_a_sentence_has_an_end_and_no_control_characters(capsys):
     complain("darope", "\x1b[2J" + "x" * 10_000)
     said = capsys.readouterr().err
     assert "\x1b" not in said and len(said) < MOST + 100
+
+
+@pytest.mark.parametrize(
+    "error",
+    [OSError(errno.ENOSPC, "No space left on device"), Exception("I/O error: full (os error 28)")],
+)
+def test_a_full_disk_is_no_bad_input(error, capsys):
+    def fails():
+        raise error
+
+    assert exit_code_of("darope", fails) == 1
+    assert capsys.readouterr().err == "darope: no space left on the disk; free some and start again\n"
 
 
 def test_pickled_weights_are_not_read(tmp_path):
