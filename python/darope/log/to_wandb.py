@@ -19,6 +19,7 @@ def tell(runs, project):
         x_disable_stats=True, x_disable_meta=True, disable_git=True, console="off", silent=True
     )
     root = Path(os.environ.get("WANDB_DIR") or ".") / "wandb"
+    written = []
     for run in runs:
         before = list(root.glob(f"offline-run-*-{run.id}"))
         if any((each / DONE).exists() for each in before):
@@ -34,6 +35,9 @@ def tell(runs, project):
         told.summary.update(run.means)
         folder = Path(told.dir).parent
         told.finish()
+        written.append((run, folder))
+    wandb.teardown()  # waits for the last byte
+    for run, folder in written:
         if not _is_whole(folder / f"run-{run.id}.wandb"):  # of which W&B itself says nothing
             raise RuntimeError(f"{folder} could not be written to its end: see that the disk has room")
         (folder / DONE).touch()
