@@ -15,6 +15,8 @@ from os import PathLike
 from pathlib import Path
 from typing import BinaryIO
 
+from .folders import TEMPORARY
+
 __all__ = [
     "LARGE",
     "Bounded",
@@ -25,6 +27,7 @@ __all__ = [
     "read_json",
     "read_text",
     "sha256_of_file",
+    "write_whole",
 ]
 
 MOST = 64 << 20  # bytes of a file that is read whole, as the program has it
@@ -80,12 +83,31 @@ def sha256_of_file(file: str | PathLike) -> str:
     return digest.hexdigest()
 
 
+def _beside(path: Path) -> Path:
+    """A name under which nothing is taken for whole."""
+    return path.with_name(f"{TEMPORARY}{path.name}-{secrets.token_hex(4)}")
+
+
+def write_whole(file: Path, text: str) -> None:
+    """There whole or not at all. Others may write the same at the same time: the last one stands."""
+    half = _beside(file)
+    try:
+        with open(half, "x", encoding="utf-8") as opened:
+            opened.write(text)
+            opened.flush()
+            os.fsync(opened.fileno())
+        half.replace(file)
+    finally:
+        half.unlink(missing_ok=True)
+
+
 @contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
     """Where a folder is made that is there whole or not at all: it gets its name at the end."""
     if path.is_symlink() or path.exists() and not (path.is_dir() and not any(path.iterdir())):
         raise ValueError(f"{path} is there already and is not empty: choose another folder")
-    half = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
+    path = path.absolute()
+    half = _beside(path)
     half.mkdir(parents=True)
     try:
         yield half

@@ -42,6 +42,8 @@ def read_sealed(file: str | PathLike) -> dict:
 def require_written(run: str | PathLike, facts: dict, name: str) -> None:
     """Damaged where a file of a finished run is not what it wrote; a bundle has thinner metrics."""
     hashes = facts.get("files", {})
+    if not isinstance(hashes, dict):
+        raise ValueError(f"{Path(run) / folders.FACTS}: 'files' should have a hash for each name")
     known = [hashes[key] for key in (name, f"{name} of a bundle") if key in hashes]
     file = Path(run) / name
     if known and file.exists() and sha256_of_file(file) not in known:

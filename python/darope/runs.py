@@ -20,7 +20,14 @@ def _lines(file: Path) -> list[dict]:
     if not file.exists():
         return []
     *lines, _ = read_text(file, LARGE).split("\n")
-    return [parse_json(line, f"{file} line {i}") for i, line in enumerate(lines, 1) if line]
+    return [_object(line, f"{file} line {i}") for i, line in enumerate(lines, 1) if line]
+
+
+def _object(line: str, where: str) -> dict:
+    found = parse_json(line, where)
+    if not isinstance(found, dict):
+        raise ValueError(f"{where} is not a JSON object")
+    return found
 
 
 def _table(rows: list[dict]):
@@ -73,7 +80,7 @@ class Comparison:
         names = ("dataset", "encoding", "seed")
         return _table(
             [
-                {**{key: run.facts[key] for key in names}, **row}
+                {**{key: run.facts.get(key) for key in names}, **row}
                 for run in self.runs
                 if run.finished
                 for row in run.rows(folders.SCORES)

@@ -1,5 +1,6 @@
 """What a stranger may put into a run's folder or a benchmark's, before Python reads it."""
 
+import errno
 import gzip
 import json
 import lzma
@@ -12,13 +13,16 @@ from pathlib import Path
 import darope
 import pytest
 from conftest import ROOT
-from darope.terminal import MOST, complain
+from darope.terminal import MOST, complain, exit_code_of
 
 pytest.importorskip("transformers", reason="needs transformers")
 import darope.hf  # noqa: E402
+import torch  # noqa: E402
+from darope.hf.retrofit import import_llama  # noqa: E402
 from darope.hf.tokenizer import rank_tokenizer, tokenizer_for  # noqa: E402
 from darope.settings import data_settings  # noqa: E402
 from darope.terminal import Damaged  # noqa: E402
+from safetensors.torch import load_file  # noqa: E402
 
 
 def sentence(*words, code=2):
@@ -78,9 +82,20 @@ def test_a_sentence_has_an_end_and_no_control_characters(capsys):
     assert "\x1b" not in said and len(said) < MOST + 100
 
 
+@pytest.mark.parametrize(
+    "error",
+    [OSError(errno.ENOSPC, "No space left on device"), Exception("I/O error: full (os error 28)")],
+)
+def test_a_full_disk_is_no_bad_input(error, capsys):
+    def fails():
+        raise error
+
+    assert exit_code_of("darope", fails) == 1
+    assert capsys.readouterr().err == "darope: no space left on the disk; free some and start again\n"
+
+
 def test_pickled_weights_are_not_read(tmp_path):
     transformers = pytest.importorskip("transformers")
-    torch = pytest.importorskip("torch")
     config = transformers.LlamaConfig(
         vocab_size=8, hidden_size=8, intermediate_size=32, num_hidden_layers=1, num_attention_heads=1
     )
@@ -88,6 +103,69 @@ def test_pickled_weights_are_not_read(tmp_path):
     torch.save(transformers.LlamaForCausalLM(config).state_dict(), tmp_path / "pytorch_model.bin")
     said = sentence("darope.hf", "import", tmp_path, "--encoding", "rope", "--out", tmp_path / "out")
     assert "safetensors" in said
+
+
+@pytest.fixture
+def model(tmp_path):
+    """The folder of a small one, as save_pretrained leaves it."""
+    encoding = {"type": "learned"}
+    sizes = dict(vocab_size=8, hidden_size=8, intermediate_size=24, num_hidden_layers=1)
+    config = darope.hf.DaropeConfig(**sizes, num_attention_heads=1, position_encoding=encoding)
+    darope.hf.DaropeForCausalLM(config).save_pretrained(tmp_path / "model")
+    return tmp_path / "model"
+
+
+def refused(folder, words):
+    """By whoever loads a model, and by those who would make another of it."""
+    with pytest.raises(ValueError, match=words):
+        darope.hf.DaropeForCausalLM.from_pretrained(folder)
+    with pytest.raises(ValueError, match=words):
+        import_llama(folder, "rope", folder.parent / "out")
+    assert not (folder.parent / "out").exists()
+
+
+@pytest.mark.parametrize("name", ["weights.bin", "../model.safetensors", 5])
+def test_an_index_names_safetensors_beside_it_alone(name, model):
+    weights = load_file(model / "model.safetensors")
+    torch.save(weights, model / "weights.bin")
+    (model / "model.safetensors").rename(model.parent / "model.safetensors")
+    (model / "model.safetensors.index.json").write_text(
+        json.dumps({"weight_map": dict.fromkeys(weights, name)})
+    )
+    refused(model, "should name files of safetensors beside it")
+
+
+def test_an_adapter_beside_weights_is_not_taken(model):
+    (model / "adapter_config.json").write_text("{}")
+    refused(model, "holds adapter_config.json")
+
+
+SIZES = {
+    "num_hidden_layers": 10**9,
+    "hidden_size": 10**9,
+    "vocab_size": 10**9,
+    "intermediate_size": 10**9,
+    "num_attention_heads": 10**9,
+    "num_key_value_heads": 10**9,
+    "head_dim": 10**9,
+}
+
+
+@pytest.mark.parametrize("name", SIZES)
+@pytest.mark.parametrize("value", ["too large", 0, -1, 2.5, True, "8"])
+def test_sizes_are_held_against_the_weights(name, value, model):
+    config = json.loads((model / "config.json").read_text())
+    config[name] = SIZES[name] if value == "too large" else value
+    (model / "config.json").write_text(json.dumps(config))
+    refused(
+        model, "too few for the model" if value == "too large" else f"{name} is .* not a whole number above 0"
+    )
+
+
+@pytest.mark.parametrize("encoding", [{"type": 5}, {"types": 5}, {"types": {"a": 1}}, {"types": [5]}])
+def test_an_encoding_that_is_no_name(encoding):
+    with pytest.raises(ValueError, match="should name an encoding under type"):
+        list(darope.hf.DaropeConfig(position_encoding=encoding, num_hidden_layers=1).layer_encodings)
 
 
 def ranks(*lines):

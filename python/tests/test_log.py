@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import struct
 import subprocess
 import sys
 
@@ -11,6 +10,7 @@ import darope
 import pytest
 from conftest import ROOT
 from darope import log
+from darope.log.to_wandb import records as wandb_records
 
 PROGRAM = os.environ.get("DAROPE_BINARY", str(ROOT / "build" / "darope"))
 
@@ -31,10 +31,10 @@ def run_of(comparison, encoding):
     return found
 
 
-def tell(*words, cwd, **environment):
+def tell(*words, cwd, before=(), **environment):
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("WANDB", "MLFLOW"))}
     return subprocess.run(
-        [sys.executable, "-m", "darope.log", *map(str, words)],
+        [*before, sys.executable, "-m", "darope.log", *map(str, words)],
         capture_output=True,
         text=True,
         cwd=cwd,
@@ -67,23 +67,6 @@ def test_mlflow_keeps_settings_steps_and_means_once(comparison, tmp_path):
     history = client.get_metric_history(there.info.run_id, "loss/out")
     assert [point.step for point in history] == steps and history[-1].value == loss
     assert there.data.metrics["token_accuracy/length-1"] == pytest.approx(accuracy)
-
-
-def wandb_records(data):
-    """LevelDB's log, behind a header: blocks of 32 KiB, in them pieces of records with a head of 7 bytes."""
-    assert data[:4] == b":W&B"
-    at, whole = 7, b""
-    while at + 7 <= len(data):
-        left = 32768 - at % 32768
-        if left < 7:
-            at += left
-            continue
-        length, kind = struct.unpack_from("<HB", data, at + 4)
-        whole += data[at + 7 : at + 7 + length]
-        at += 7 + length
-        if kind in (1, 4):  # all of a record, or its end
-            yield whole
-            whole = b""
 
 
 def test_wandb_writes_files_without_a_network(comparison, tmp_path):
@@ -122,6 +105,23 @@ def test_wandb_elsewhere_and_after_it_was_cut_off(comparison, tmp_path):
         told = tell(run, "--to", "wandb", cwd=tmp_path / "here", WANDB_DIR=str(place))
         assert told.returncode == 0 and said in told.stdout, told.stderr
     assert len(list(place.glob("wandb/offline-run-*"))) == 1 and not cut.exists()
+
+
+def test_wandb_that_was_cut_off_by_a_full_disk_is_told_again(comparison, tmp_path):
+    run = run_of(comparison, "rope").folder
+    told = tell(run, "--to", "wandb", cwd=tmp_path, before=["prlimit", "--fsize=4096"])
+    assert told.returncode == 1 and told.stderr.count("\n") == 1 and "could not be written" in told.stderr
+    told = tell(run, "--to", "wandb", cwd=tmp_path)
+    assert told.returncode == 0 and "wandb sync" in told.stdout, told.stderr
+    assert len(list(tmp_path.glob("wandb/offline-run-*"))) == 1
+
+
+def test_a_name_cannot_steer_a_terminal(comparison, tmp_path):
+    strange = tmp_path / "a\x1b]0;b\x07\u202ec"
+    shutil.copytree(run_of(comparison, "rope").folder, strange)
+    store = f"sqlite:///{tmp_path}/store.db"
+    told = tell(strange, "--to", "mlflow", cwd=tmp_path, MLFLOW_TRACKING_URI=store)
+    assert told.returncode == 0 and told.stdout.startswith("a?]0;b??c: is run "), told.stderr
 
 
 def test_another_folder_or_other_results_are_another_run(comparison, tmp_path):

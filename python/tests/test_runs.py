@@ -7,6 +7,7 @@ import subprocess
 import darope
 import pytest
 from conftest import ROOT
+from darope.files import new_folder, write_whole
 
 PROGRAM = os.environ.get("DAROPE_BINARY", str(ROOT / "build" / "darope"))
 
@@ -97,3 +98,22 @@ def test_a_line_that_is_spoilt_is_named(tmp_path):
     (run / "results.jsonl").write_text('{"value": 1}\n{"value"\n')
     with pytest.raises(ValueError, match="results.jsonl line 2 is not JSON"):
         darope.load(run).scores()
+    for line in ("5", "[]", "null", '"x"'):
+        (run / "results.jsonl").write_text('{"value": 1}\n' + line + "\n")
+        with pytest.raises(ValueError, match="results.jsonl line 2 is not a JSON object"):
+            darope.load(run).scores()
+
+
+def test_facts_that_are_spoilt_are_named(tmp_path):
+    run = made_up(tmp_path / "a", files=["results.jsonl"])
+    with pytest.raises(ValueError, match="run.json: 'files' should have a hash for each name"):
+        darope.load(run).scores()
+
+
+def test_what_is_half_written_has_a_name_of_its_own_and_goes(tmp_path):
+    with pytest.raises(UnicodeEncodeError):
+        write_whole(tmp_path / "a.json", "a" * 100_000 + "\ud800")
+    with pytest.raises(KeyError), new_folder(tmp_path / "b") as half:
+        assert half.name.startswith(".part-b-")
+        raise KeyError
+    assert not any(tmp_path.iterdir())

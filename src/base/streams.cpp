@@ -25,7 +25,8 @@ size_t length_by(unsigned char first) {
 bool is_harmless(uint32_t code, size_t length) {
   constexpr uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};  // less is spelled in fewer bytes
   const bool control = (code < 0x20 && code != '\n' && code != '\t') || (code >= 0x7F && code < 0xA0);
-  return !control && code >= kLeast[length] && code < 0x110000 && (code < 0xD800 || code > 0xDFFF);
+  const bool turns = (code >= 0x202A && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069);  // the reading
+  return !control && !turns && code >= kLeast[length] && code < 0x110000 && (code < 0xD800 || code > 0xDFFF);
 }
 
 // Never destroyed: what stdio has kept is written when everything else is gone.

@@ -34,18 +34,33 @@ std::string in_csv(const std::vector<Row>& rows) {
   return text;
 }
 
+// What has a meaning to Markdown; a '_' within a word and a ':' that is no address's have none.
+bool has_meaning(const std::string& cell, size_t at) {
+  const auto is_letter = [&](size_t place) {
+    return place < cell.size() && std::isalnum(static_cast<unsigned char>(cell[place]));
+  };
+  switch (cell[at]) {
+    case '_':
+      return at == 0 || !is_letter(at - 1) || !is_letter(at + 1);
+    case ':':
+      return cell.compare(at, 3, "://") == 0;
+    default:
+      return std::string_view("\\`*[]~$|").find(cell[at]) != std::string_view::npos;
+  }
+}
+
+std::string markdown(const std::string& cell) {
+  std::string safe;
+  for (size_t at = 0; at < cell.size(); ++at)
+    safe += (has_meaning(cell, at) ? "\\" : "") + escape(cell.substr(at, 1));
+  return safe;
+}
+
 std::string in_markdown(const std::vector<Row>& rows) {
   std::string text;
   for (size_t r = 0; r < rows.size(); ++r) {
     text += "|";
-    for (const std::string& cell : rows[r]) {
-      std::string safe;
-      for (const char symbol : escape(printable(cell))) {
-        if (symbol == '|') safe += '\\';
-        safe += symbol;
-      }
-      text += fmt::format(" {} |", safe);
-    }
+    for (const std::string& cell : rows[r]) text += fmt::format(" {} |", markdown(printable(cell)));
     text += "\n";
     if (r > 0) continue;
     text += "|";

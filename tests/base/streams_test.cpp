@@ -19,7 +19,8 @@ TEST(Streams, TerminalsGetTextAndNoControlCharacters) {
             "?31m");  // and as a terminal of eight bits takes it
   EXPECT_EQ(sent("\xe0\x82\x9b"
                  "31m"),
-            "?31m");  // the same in more bytes than it takes
+            "?31m");                          // the same in more bytes than it takes
+  EXPECT_EQ(sent("a\u202eb\u2066"), "a?b?");  // which turn the direction of what follows
   EXPECT_EQ(sent("\xc1\x9b\xff"
                  "a"),
             "???a");

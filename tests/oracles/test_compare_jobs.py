@@ -139,3 +139,19 @@ def test_a_run_can_be_started_by_hand(tmp_path):
     again = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=300, cwd="/")
     assert again.returncode == 0, again.stderr
     assert model.read_bytes() == before
+
+
+def test_finished_runs_that_somebody_removes_are_missed(tmp_path):
+    plan = ["compare", *task_but("steps=400"), "--jobs", "1", "--out", "mine", "device=cpu"]
+    child = subprocess.Popen([DAROPE, *plan], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    finished, removed = [], None
+    while child.poll() is None and not (removed and not removed.exists()):
+        finished = list(tmp_path.glob("mine/runs/*/run.json"))
+        begun = list(tmp_path.glob("mine/runs/*/metrics.jsonl"))
+        if len(begun) > len(finished) > 0:
+            removed = finished[0].parent
+            shutil.rmtree(removed)
+    said = child.communicate(timeout=200)[1].decode()
+    assert child.returncode == 1 and "1 of 2 runs in mine were removed while others went on" in said
+    assert not (tmp_path / "mine" / "report.html").exists()
+    done(*plan, cwd=tmp_path)

@@ -213,6 +213,28 @@ def test_tables_are_saved_as_they_are_shown(page):
     assert text.startswith("\\begin{tabular}{") and "reverse\\_string" in text and "\u00b1" not in text
 
 
+@pytest.mark.parametrize(
+    "kind, row",
+    [
+        ("Markdown", r"| \[a_b\](http\://c) \_\`&#60;e&#62;\$\| |"),
+        ("LaTeX", r"{[}a\_b](http://c) \_`<e>\$| & "),
+        ("Markdown", r"| \\input{x} ^^5c \~\* |"),
+        (
+            "LaTeX",
+            r"\textbackslash{}input\{x\} \textasciicircum{}\textasciicircum{}5c \textasciitilde{}{*} & ",
+        ),
+    ],
+)
+def test_names_have_no_meaning_in_saved_tables(page, kind, row):
+    name = r"\input{x} ^^5c ~*" if "input" in row else "[a_b](http://c) _`<e>$|"
+    cell = "document.querySelector('#matrix table').rows[1].cells[0]"
+    before = page.execute_script(f"const cell = {cell}; const kept = cell.innerHTML; "
+                                 "cell.textContent = arguments[0]; return kept", name)  # fmt: skip
+    text = saved(page, "matrix", kind)[1]
+    page.execute_script(f"{cell}.innerHTML = arguments[0]", before)
+    assert any(line.startswith(row) for line in text.splitlines()), text
+
+
 @pytest.mark.parametrize("section", ["verdict", "lengths", "curves"])
 def test_pictures_are_saved_as_svg(page, section):
     name, text = saved(page, section, "SVG")

@@ -105,6 +105,16 @@ def test_a_change_that_does_not_fit_leaves_the_run_as_it_was(tmp_path, finished,
     assert contents(folder) == before
 
 
+def test_settings_may_follow_the_name_of_what_may_change(tmp_path, finished):
+    folder = tmp_path / "run"
+    shutil.copytree(finished, folder)
+    words = ["--allow-config-change", "steps", "steps=10", "--allow-config-change=logging", *SETTINGS]
+    config = ROOT / "configs/quick/train.yaml"
+    done = subprocess.run([DAROPE, "train", config, *words, f"dump_dir={folder}"],
+                          capture_output=True, text=True)  # fmt: skip
+    assert done.returncode == 0 and lines(folder / "metrics.jsonl")[-1]["global_step"] == 10, done.stderr
+
+
 def test_a_run_without_weights_cannot_go_on_otherwise(tmp_path, finished):
     folder = tmp_path / "run"
     shutil.copytree(finished, folder)

@@ -230,8 +230,7 @@ TEST(Gather, SaysWhatIsWrongWithAFile) {
   const std::string line = "{\"metric\":\"nll\",\"x\":1,\"example\":0,\"value\":1}\n";
   expect_contains(complaint("results.jsonl", line + line), "line 2: example 0 is scored twice");
   expect_contains(
-      complaint("results.jsonl",
-                "{\"metric\":\"token_accuracy\",\"x\":1,\"example\":0,\"value\":1.5}\n"),
+      complaint("results.jsonl", "{\"metric\":\"token_accuracy\",\"x\":1,\"example\":0,\"value\":1.5}\n"),
       "token_accuracy of example 0 is 1.5, and a share should be from 0 to 1");
   const Scratch empty;
   expect_contains(error_of([&] { gather({empty.path()}); }), "holds no comparison");

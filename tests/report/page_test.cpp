@@ -171,11 +171,14 @@ TEST(Report, HostileNamesStayText) {
 
 TEST(Report, NamesHaveNoMeaningInTables) {
   const Comparison c;
-  for (const std::string encoding : {"darope", "[2cm]^~*\\input{x};y"})
+  for (const std::string encoding : {"darope", "[2cm]^~*\\input{x};y", "![a_b](http://c.d) _`<e>`_ $f$|"})
     for (int64_t seed = 0; seed < 2; ++seed) c.add("*set", encoding, seed, "token_accuracy", {1, 2}, planted);
   const Scratch out;
   write_tables(out.path(), write_report(c.path(), {c.path()}));
   const std::string latex = read_file(out / "scores.tex"), csv = read_file(out / "scores.csv");
+  const std::string markdown = read_file(out / "scores.md");
+  expect_contains(markdown, "| \\*set | 1x | \\[2cm\\]^\\~\\*\\\\input{x};y |");
+  expect_contains(markdown, "| !\\[a_b\\](http\\://c.d) \\_\\`&lt;e&gt;\\`\\_ \\$f\\$\\| |");
   expect_contains(latex, "{[}2cm]\\textasciicircum{}\\textasciitilde{}{*}\\textbackslash{}input\\{x\\};y");
   expect_contains(latex, "\n{*}set & ");
   expect_contains(csv, ",\"[2cm]^~*\\input{x};y\",");  // where ';' is what separates cells

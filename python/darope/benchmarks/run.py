@@ -21,6 +21,7 @@ from transformers.utils.logging import disable_progress_bar
 
 from ..hf.checkpoints import newest_checkpoint, step_of
 from ..hf.tokenizer import tokenizer_for
+from ..hf.weights import require_plain_weights
 from .long.ask import score_long
 from .long.suites import SUITES
 from .table import find
@@ -97,6 +98,7 @@ def load(run: str, options: Options) -> tuple[Uncut, int | None]:
         raise ValueError(f"{run} is no model of text, or its data no longer lie where they did")
     disable_progress_bar()
     checkpoint = newest_checkpoint(run)
+    require_plain_weights(checkpoint)
     model = AutoModelForCausalLM.from_pretrained(
         checkpoint, dtype=getattr(torch, options.dtype), use_safetensors=True, trust_remote_code=False
     )

@@ -84,6 +84,8 @@ class DaropeConfig(PreTrainedConfig):
         """One for each layer."""
         position = self.position_encoding
         names = position.get("types") or [position.get("type", "")] * self.num_hidden_layers
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            raise ValueError("position_encoding should name an encoding under type, or a list under types")
         if len(names) != self.num_hidden_layers:
             raise ValueError(
                 f"position_encoding names {len(names)} types for {self.num_hidden_layers} layers: "

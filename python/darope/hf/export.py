@@ -38,8 +38,9 @@ def export_stock(run: Path, out: Path, encoding: str | None = None) -> None:
     """As a Llama, where it is one."""
     options = {} if encoding is None else {"encoding": encoding}
     with new_folder(out) as folder:
-        stock = LlamaForCausalLM(stock_config(DaropeConfig.from_pretrained(run, **options)))
+        config = stock_config(DaropeConfig.from_pretrained(run, **options))
         model = DaropeForCausalLM.from_pretrained(run, **options)
+        stock = LlamaForCausalLM(config)  # of sizes that the weights have
         stock.load_state_dict(model.state_dict())
         _save(stock, run, folder)
         compare_logits(model, LlamaForCausalLM.from_pretrained(folder, use_safetensors=True), 1e-4)

@@ -22,6 +22,7 @@ from .. import folders
 from ..encoding import Encoding, base_name, check_mask, create, encodings
 from .checkpoints import newest_checkpoint
 from .configuration import FEED_FORWARDS, DaropeConfig, embeds
+from .weights import require_plain_weights
 
 __all__ = ["DaropeForCausalLM", "DaropeModel", "ProjectParameters"]
 
@@ -316,6 +317,7 @@ class DaropeForCausalLM(DaropePreTrainedModel, GenerationMixin):
         wants_info = kwargs.pop("output_loading_info", False)
         folder = newest_checkpoint(pretrained_model_name_or_path)
         refuse_other_folders(folder)
+        require_plain_weights(folder)
         wanted = dict(output_loading_info=True, ignore_mismatched_sizes=True)  # to say it in one sentence
         wanted["use_safetensors"] = True  # a pickle can run code
         try:

@@ -15,6 +15,7 @@ from ..files import new_folder, sha256_of_file
 from .configuration import DaropeConfig
 from .export import compare_logits
 from .modeling import DaropeForCausalLM
+from .weights import require_plain_weights
 
 __all__ = ["import_llama"]
 
@@ -22,6 +23,7 @@ __all__ = ["import_llama"]
 def import_llama(source: Path, encoding: str, out: Path) -> None:
     """Writes OUT/checkpoints/0000000000, from which `darope train OUT/import.yaml` goes on. DaRoPE begins at
     w = 0, alpha = 1, where it is RoPE inside the window; that is checked by logits."""
+    require_plain_weights(source)
     with new_folder(out) as folder:
         config = daropes_config(AutoConfig.from_pretrained(source, trust_remote_code=False), encoding)
         stock = AutoModelForCausalLM.from_pretrained(

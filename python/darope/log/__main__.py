@@ -5,10 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 
-from ..terminal import complain
+from ..terminal import BAD_INPUT, FAILED, complain, printable
 from . import TRACKERS, finished
-
-FAILED, BAD_INPUT = 1, 2  # as docs/cli.md has them
 
 
 def parser() -> argparse.ArgumentParser:
@@ -28,7 +26,7 @@ def main() -> int:
             raise ValueError("none of these runs has ended: there are no results to log yet")
         for each in given.to:
             for name, what in TRACKERS[each].tell(runs, given.project):
-                print(f"{name}: {what}")
+                print(printable(f"{name}: {what}"))
     except ModuleNotFoundError as error:
         tracker = TRACKERS[each]
         complain("darope", f"{tracker.name} needs '{error.name}': pip install {tracker.package}")

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
+import struct
+from collections.abc import Iterator
 from pathlib import Path
 
 DONE = "told-by-darope"  # in the folder of a run that was told to its end
@@ -16,6 +19,7 @@ def tell(runs, project):
         x_disable_stats=True, x_disable_meta=True, disable_git=True, console="off", silent=True
     )
     root = Path(os.environ.get("WANDB_DIR") or ".") / "wandb"
+    written = []
     for run in runs:
         before = list(root.glob(f"offline-run-*-{run.id}"))
         if any((each / DONE).exists() for each in before):
@@ -31,5 +35,33 @@ def tell(runs, project):
         told.summary.update(run.means)
         folder = Path(told.dir).parent
         told.finish()
+        written.append((run, folder))
+    wandb.teardown()  # waits for the last byte
+    for run, folder in written:
+        if not _is_whole(folder / f"run-{run.id}.wandb"):  # of which W&B itself says nothing
+            raise RuntimeError(f"{folder} could not be written to its end: see that the disk has room")
         (folder / DONE).touch()
-        yield run.name, f"to send it: wandb sync {os.path.relpath(folder)}"
+        yield run.name, f"to send it: wandb sync {shlex.quote(os.path.relpath(folder))}"
+
+
+def _is_whole(file: Path) -> bool:
+    from wandb.proto.wandb_internal_pb2 import Record
+
+    *_, last = [b"", *records(file.read_bytes())]
+    return Record.FromString(last).WhichOneof("record_type") == "exit"
+
+
+def records(data: bytes) -> Iterator[bytes]:
+    """LevelDB's log, behind a header: blocks of 32 KiB, in them pieces of records with a head of 7 bytes."""
+    at, whole = 7, b""
+    while at + 7 <= len(data):
+        left = 32768 - at % 32768
+        if left < 7:
+            at += left
+            continue
+        length, kind = struct.unpack_from("<HB", data, at + 4)
+        whole += data[at + 7 : at + 7 + length]
+        at += 7 + length
+        if kind in (1, 4) and at <= len(data):  # all of a record, or its end
+            yield whole
+            whole = b""

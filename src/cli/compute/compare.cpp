@@ -297,6 +297,11 @@ void compare_verb(const CompareSettings& s, const CLI::App& verb) {
       plan.begin(), plan.end(), [](const RunConfig& run) { return !RunFolder(run.dump_dir).is_finished(); });
   if (missing > 0 && !s.settle) {
     pack(s, out);
+    if (s.shard.empty())
+      throw Error(fmt::format("{} of {} runs in {} were removed while others went on; start again to make "
+                              "them anew",
+                              missing, plan.size(), out.string()),
+                  kFailed);
     fmt::print(
         "{} of {} runs are still missing in {}; bring the shards together there, then: darope report {}\n",
         missing, plan.size(), out.string(), out.string());

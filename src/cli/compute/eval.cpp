@@ -149,9 +149,8 @@ void eval_apart(const EvalSettings& settings, SavedRun& run, const Dataset& data
   if (settings.json) {
     print_json(run, data, means);
   } else {
-    fmt::print("{}{} at step {}, {}\n{}", data.asked.empty() ? "" : data.asked + ": ",
-               evaluation.traits.name, run.step,
-               run.config.model.encoding, table_of(means, metrics));
+    fmt::print("{}{} at step {}, {}\n{}", data.asked.empty() ? "" : data.asked + ": ", evaluation.traits.name,
+               run.step, run.config.model.encoding, table_of(means, metrics));
     print_shares(means, metrics);
   }
   std::fflush(stdout);

@@ -101,6 +101,7 @@ void add_train(CLI::App& app) {
   verb->add_option("--allow-config-change", settings->may_change,
                    "a setting (or a group, such as optim) that need not be as it was when the run began")
       ->expected(1)
+      ->allow_extra_args(false)
       ->type_name("KEY")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   verb->add_flag("--dry-run", settings->dry_run,

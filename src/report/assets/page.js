@@ -192,13 +192,18 @@
     const formula = /^[=+\-@\t\r]/.test(cell) && !Number.isFinite(Number(cell));
     return formula || /[",\r\n]/.test(cell) ? `"${formula ? "'" : ''}${cell.replaceAll('"', '""')}"` : cell;
   };
+  // What has a meaning to Markdown or LaTeX loses it, as in the tables that the program writes.
+  const mdCell = cell => cell.replace(/[\\`*[\]~$|]|:(?=\/\/)|_(?![a-z0-9])|(?<![a-z0-9])_/gi, '\\$&')
+    .replace(/[&<>]/g, xml);
+  const inTex = { '\\': '\\textbackslash{}', '^': '\\textasciicircum{}', '~': '\\textasciitilde{}',
+    '[': '{[}', '*': '{*}', '±': '$\\pm$' };
+  const texCell = cell => cell.replace(/[\\^~[*±&%$#_{}]/g, c => inTex[c] ?? `\\${c}`);
   const forms = {
     csv: rows => rows.map(row => row.map(csvCell).join(',') + '\r\n').join(''),
-    md: rows => rows.map((row, i) => `| ${row.map(cell => cell.replace(/[\\|]/g, '\\$&')).join(' | ')} |\n`
+    md: rows => rows.map((row, i) => `| ${row.map(mdCell).join(' | ')} |\n`
       + (i ? '' : `|${'---|'.repeat(row.length)}\n`)).join(''),
     tex: rows => `\\begin{tabular}{${'l'.repeat(rows[0].length)}}\n\\hline\n`
-      + rows.map((row, i) => row.map(cell => cell.replaceAll('\\', '\\textbackslash ')
-        .replace(/[&%$#_{}]/g, '\\$&').replaceAll('±', '$\\pm$')).join(' & ') + ' \\\\\n'
+      + rows.map((row, i) => row.map(texCell).join(' & ') + ' \\\\\n'
         + (i ? '' : '\\hline\n')).join('') + '\\hline\n\\end{tabular}\n',
   };
   function offer(after, kinds) {

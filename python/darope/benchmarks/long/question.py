@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import random
 import sys
-import tempfile
 from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from ...files import LARGE, read_json
+from ...files import LARGE, read_json, write_whole
 
 __all__ = ["Draft", "Plan", "Question", "fitted", "hash_of", "kept", "sha256_of"]
 
@@ -137,8 +135,5 @@ def kept(folder: Path, name: str, made_of: object, make: Callable[[], list[Quest
         "sha256": hash_of(questions),
         "questions": [asdict(each) for each in questions],
     }
-    text = json.dumps(content, indent=1)
-    with tempfile.NamedTemporaryFile("w", dir=folder, delete=False, encoding="utf-8") as half:
-        half.write(text)  # others may make the same at the same time: the last one stands
-    os.replace(half.name, file)
+    write_whole(file, json.dumps(content, indent=1))
     return questions
