@@ -59,6 +59,11 @@ def without_entry(checkpoint, name):
     (checkpoint / "MANIFEST.json").write_text(json.dumps(manifest))
 
 
+def listed_twice(checkpoint):
+    manifest = json.loads((checkpoint / "MANIFEST.json").read_text())
+    (checkpoint / "MANIFEST.json").write_text(json.dumps({"files": 2 * manifest["files"]}))
+
+
 def of_another_step(checkpoint):
     """Whose hashes are right."""
     state = checkpoint / "train_state.json"
@@ -85,6 +90,7 @@ UNSOUND = {
     "a bit of the weights": lambda last: flip(last / "model.safetensors"),
     "a cut optimizer": lambda last: os.truncate(last / "optim.safetensors", 100),
     "no optimizer listed": lambda last: without_entry(last, "optim.safetensors"),
+    "files listed twice": listed_twice,
     "another step": of_another_step,
     "no manifest": lambda last: (last / "MANIFEST.json").unlink(),
     "a manifest that is none": lambda last: (last / "MANIFEST.json").write_text("[" * 100_000),

@@ -153,7 +153,8 @@ std::optional<std::string> checkpoint_problem(const fs::path& typed, Verify how)
     std::set<std::string> listed;
     for (const Json& entry : manifest.at("files")) {
       if (const auto problem = entry_problem(folder, entry, how)) return problem;
-      listed.insert(entry.at("file"));
+      if (!listed.insert(entry.at("file")).second)
+        return fmt::format("{} lists {} twice", kManifest, entry.at("file").get<std::string>());
     }
     if (const auto missing = missing_file(folder, listed)) return missing;
     return step_problem(folder);

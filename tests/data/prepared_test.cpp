@@ -188,6 +188,7 @@ TEST(Prepared, RefusesAManifestThatLies) {
       {"\"b\",\n     2", "\"b\",\n     3", "items should be a list whose counts make 4"},
       {"\"sequences\": 4,", "\"sequences\": 5,", "items should be a list whose counts make 5"},
       {"\"name\": \"train.npy\"", "\"name\": \"../train.npy\"", "../train.npy"},
+      {"\"name\": \"train.npy\"", "\"name\": \"a\\nb\"", "a file 'a?b'"},
       {"\"name\": \"train.npy\"", "\"name\": \"train.starts.npy\"", "bytes"},
       {"\"skipped\": [", "\"skiped\": [", "has no skipped"},
       {"{\n", "{\n\"kind\": \"jsb\",\n", "twice"},

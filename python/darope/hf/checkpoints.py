@@ -60,6 +60,8 @@ def _problem(folder: Path, _stamps: tuple) -> str | None:
         for name, size, sha256 in entries:
             if "/" in name or name in ("", ".", ".."):
                 return f"{folders.CHECKSUMS} names a file outside the folder"
+            if name in listed:
+                return f"{folders.CHECKSUMS} lists {name} twice"
             found = (folder / name).stat().st_size
             if found != size:
                 return f"{name} has {found} bytes, not {size}"

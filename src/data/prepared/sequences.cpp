@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/names.h"
 #include "data/text/npy.h"
 
 namespace darope {
@@ -15,7 +16,7 @@ namespace fs = std::filesystem;
 TokenSource open_values(const fs::path& folder, const FileFacts& facts, int64_t below) {
   if (facts.name != fs::path(facts.name).filename() || !facts.name.ends_with(".npy"))
     throw Error(fmt::format("{}: its manifest names a file {}; it should be a .npy file in that folder",
-                            folder.string(), facts.name));
+                            folder.string(), shown(facts.name)));
   const fs::path path = folder / facts.name;
   const auto file = std::make_shared<const MappedFile>(path);
   if (const auto bytes = int64_t(file->bytes().size()); bytes != facts.bytes)
