@@ -65,9 +65,10 @@ def test_settings_as_texts(tmp_path):
 
 
 def test_the_programs_say_it_in_one_sentence(tmp_path):
-    (tmp_path / "config.yaml").write_text("- a\n")
     (tmp_path / "config.json").write_text('{"model_type": "darope", "position_encoding": 5}')
     assert "position_encoding" in sentence("darope.hf", "export", tmp_path, "--to", "hf", tmp_path / "out")
+    (tmp_path / "config.yaml").write_text("- a\n")
+    assert "is no config" in sentence("darope.hf", "export", tmp_path, "--to", "hf", tmp_path / "out")
     pytest.importorskip("lm_eval", reason="needs lm-eval")
     (tmp_path / "piqa").mkdir()
     (tmp_path / "piqa" / "valid.jsonl").write_text('{"goal": "a", "sol1": "b", "sol2": "c"}\n')

@@ -9,7 +9,6 @@
 #include "base/files.h"
 #include "base/sha256.h"
 #include "data/prepared/prepared_data.h"
-#include "data/told.h"
 
 namespace darope {
 namespace {
@@ -60,10 +59,7 @@ Dataset open_dataset(const DataConfig& config, uint64_t seed, int64_t batches) {
     throw Error(
         fmt::format("data.documents is {}: only a prepared text tells documents apart, and {} is none",
                     config.documents, data.name));
-  if (prepared)
-    data.told = told(config, read_manifest(config.root_dir), *data.tests.front().set);
-  else
-    data.tokenizer = tokenizer_of(config);
+  if (!prepared) data.tokenizer = tokenizer_of(config);
   return data;
 }
 

@@ -9,6 +9,7 @@
 #include "base/random.h"
 #include "data/open.h"
 #include "data/prepared/prepared_data.h"
+#include "data/told.h"
 
 namespace darope {
 namespace {
@@ -193,11 +194,7 @@ struct Reach {
   }
 };
 
-}  // namespace
-
-Dataset open_prepared(const DataConfig& config, uint64_t seed) {
-  const auto data = std::make_shared<const PreparedData>(config.root_dir);
-  if (data->kind.text) return open_text(data, config, seed);
+Dataset open_sequences(std::shared_ptr<const PreparedData> data, const DataConfig& config, uint64_t seed) {
   const auto train = [&]() -> std::shared_ptr<const TrainStream> {
     if (data->kind.windows)
       return std::make_shared<WindowStream>(data, config.batch_size, config.seq_len, seed);
@@ -222,6 +219,15 @@ Dataset open_prepared(const DataConfig& config, uint64_t seed) {
         "data.seq_len is {0}: of each sequence of {1} the first {0} tokens are read, {2:.0f} % of all; the "
         "longest has {3}",
         config.seq_len, out.name, 100 * double(reach.read) / double(reach.tokens), reach.longest));
+  return out;
+}
+
+}  // namespace
+
+Dataset open_prepared(const DataConfig& config, uint64_t seed) {
+  const auto data = std::make_shared<const PreparedData>(config.root_dir);
+  Dataset out = (data->kind.text ? open_text : open_sequences)(data, config, seed);
+  out.told = told(config, data->manifest, *out.tests.front().set);
   return out;
 }
 

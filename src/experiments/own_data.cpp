@@ -68,9 +68,14 @@ Size prepared(const fs::path& folder, DataConfig& data) {
 
 int64_t logging_for(int64_t steps) { return std::max<int64_t>(1, steps / 50); }
 
+std::filesystem::path plain_path(const std::filesystem::path& typed) {
+  const fs::path plain = typed.lexically_normal();
+  return plain.has_filename() || !plain.has_relative_path() ? plain : plain.parent_path();
+}
+
 CompareConfig config_for(const std::filesystem::path& given) {
   CompareConfig config;
-  const fs::path path = given.lexically_normal();  // ./my.txt is my.txt, and goes on with its runs
+  const fs::path path = plain_path(given);
   const Size size = is_prepared(path) ? prepared(path, config.data) : own(path, config.data);
   if (!config.data.path.empty())  // which is scored at 8 times the training length too
     config.encodings.insert(std::ranges::find(config.encodings, "rope") + 1, kStretched);

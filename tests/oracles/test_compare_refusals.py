@@ -39,7 +39,7 @@ BAD = {
     "the same with dashes": ([*TASK, "--model.encoding=rope"], ["model.encoding", "say with --encodings"]),
     "an option in the singular": (
         [QUICK, "--encoding", "rope"],
-        ["unknown option '--encoding' of compare; did you mean --encodings rope?"],
+        ["unknown option '--encoding' of compare; did you mean --encodings rope"],
     ),
     "a setting nobody knows": ([*TASK, "model.dmi=3"], ["model.dmi", "did you mean 'model.dim'?"]),
 }

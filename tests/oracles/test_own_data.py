@@ -94,6 +94,9 @@ def test_a_change_in_a_folder_of_texts_is_seen(tmp_path):
         (tmp_path / "notes" / f"{i:02}.md").write_text(f"document {i} says {i * 7 % 13}.\n" * 60)
     words = ["compare", "--data", "notes", "--seeds", "1", *MODEL]
     done(*words, "--encodings", "nope", cwd=tmp_path)
+    for same in ("notes/", "./notes", "notes//."):  # under each name the same folder, and no run to make
+        again = run("compare", "--data", same, *words[3:], "--encodings", "nope", "--dry-run", cwd=tmp_path)
+        assert "1 of them finished" in again.stdout and "refused" not in again.stdout, again.stdout
     text = (tmp_path / "notes" / "17.md").read_text()
     (tmp_path / "notes" / "17.md").write_text(text[:100] + "X" + text[101:])
     assert "the data are not what they were" in refused(*words, "--encodings", "nope,rope", cwd=tmp_path)

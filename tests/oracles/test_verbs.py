@@ -1,5 +1,6 @@
 """What one does with a trained run: text sampled from it, its checkpoints listed and verified."""
 
+import json
 import re
 import subprocess
 
@@ -41,6 +42,15 @@ def test_other_data_must_have_the_same_vocabulary(trained):
     done("data", "prepare", "fasta", "a.fa", "--out", "genes", cwd=trained)
     said = refused("eval", "run", "data.path=", "data.root_dir=genes", cwd=trained)
     assert "genes has a vocabulary of 4107, and run was trained on one of 257" in said
+    genes = [each for each in SETTINGS if "test_examples" not in each] + ["model.vocab_size=4107"]
+    config = ROOT / "configs" / "quick" / "train.yaml"
+    done("train", config, "data.task=", "data.root_dir=genes", "dump_dir=of-genes", *genes, cwd=trained)
+    done("eval", "of-genes", cwd=trained)
+    pieces = [[[60, 64, 67, 72]] * 40] * 3
+    (trained / "a.json").write_text(json.dumps({part: pieces for part in ("train", "valid", "test")}))
+    done("data", "prepare", "jsb", "a.json", "--out", "chorales", cwd=trained)
+    said = refused("eval", "of-genes", "data.root_dir=chorales", cwd=trained)
+    assert "chorales has a vocabulary of 90, and of-genes was trained on one of 4107" in said
     (trained / "cba.txt").write_text("cba" * 2000)
     assert "nll" in done("eval", "run", "data.path=cba.txt", cwd=trained)
 

@@ -6,7 +6,7 @@ namespace darope::report {
 
 // Against darope: nope is worse by far, hope is tied, pope is undecided because its seeds disagree.
 inline double planted(const std::string& encoding, int64_t seed, double x, int64_t i) {
-  const double level = (x == 1 ? 0.75 : 0.65) + 0.02 * double(i % 5);
+  const double level = (x == 1 ? 0.8 : 0.7) + 0.02 * double(i % 5);
   if (encoding == "nope") return level - 0.30 + 0.05 * double(i % 3);
   if (encoding == "hope") return level + (i % 2 ? 0.002 : -0.002);
   if (encoding == "pope") return level + (seed == 0 ? 0.05 : -0.03) + 0.04 * (double(i % 4) - 1.5);
@@ -17,10 +17,11 @@ inline double guessing(const std::string&, int64_t seed, double, int64_t i) {
 }
 
 // The same, run after run: against darope, nope is worse by far, hope is tied, pope varies too much to tell.
+// All lie lower, so that pope's best run is still a share.
 inline double steady(const std::string& encoding, int64_t seed, double x, int64_t i) {
   const double run = 0.0004 * Random(uint64_t(seed), encoding).normal();
   const double swing = encoding == "pope" ? (seed % 2 ? -0.08 : 0.08) - (seed == 0 ? 0.05 : -0.03) : 0;
-  return planted(encoding, 0, x, i) + run + swing;
+  return planted(encoding, 0, x, i) - 0.15 + run + swing;
 }
 
 inline const std::vector<std::string> kEncodings = {"darope", "hope", "nope", "pope"};

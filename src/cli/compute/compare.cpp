@@ -113,12 +113,12 @@ CompareConfig load(const CompareSettings& s, const CLI::App& verb) {
     config.data.path.clear();
     config.data.test_path.clear();
     config.data.validation_path.clear();
-    const fs::path data = fs::path(s.data).lexically_normal();
+    const fs::path data = plain_path(s.data);
     (is_prepared(data) ? config.data.root_dir : config.data.path) = data.string();
   }
-  if (!s.test.empty()) config.data.test_path = fs::path(s.test).lexically_normal().string();
+  if (!s.test.empty()) config.data.test_path = plain_path(s.test).string();
   if (!s.validation.empty()) {
-    config.data.validation_path = fs::path(s.validation).lexically_normal().string();
+    config.data.validation_path = plain_path(s.validation).string();
     if (config.validation.every == 0) config.validation.every = std::max<int64_t>(1, config.steps / 10);
   }
   if (verb.count("--encodings") > 0) config.encodings = split_encodings(s.encodings);

@@ -13,6 +13,7 @@
 #include "cli/common/table.h"
 #include "cli/compute/verbs.h"
 #include "data/open.h"
+#include "data/prepared/manifest.h"
 #include "eval/evaluate.h"
 #include "experiments/asked.h"
 #include "experiments/past.h"
@@ -60,6 +61,10 @@ void warn_of_changed_data(const RunFolder& folder) {
   }
 }
 
+std::string kind_at(const std::string& folder) {
+  return is_prepared(folder) ? read_manifest(folder).kind : "";
+}
+
 // The ids of other data must mean to the model what those mean that it learned from. Where the size was given
 // by hand, or ids stand for themselves, some may not occur.
 void check_vocabulary(const SavedRun& run, const Dataset& data, const RunFolder& folder) {
@@ -67,7 +72,11 @@ void check_vocabulary(const SavedRun& run, const Dataset& data, const RunFolder&
   if (std::filesystem::exists(folder.given_config()))
     read_config_file(list_fields(given), folder.given_config());
   const int64_t trained = run.config.model.vocab_size;
-  const bool fewer = given.model.vocab_size > 0 || holds_ids(run.config.data.path);
+  RunConfig own;
+  read_config_file(list_fields(own), folder.config());
+  const std::string kind = kind_at(own.data.root_dir), asked = kind_at(run.config.data.root_dir);
+  const bool others = !kind.empty() && !asked.empty() && kind != asked,
+             fewer = (given.model.vocab_size > 0 && !others) || holds_ids(run.config.data.path);
   if (data.vocabulary > trained || (data.vocabulary < trained && !fewer))
     throw Error(
         fmt::format("{} has a vocabulary of {}, and {} was trained on one of {}: the same ids mean "

@@ -37,6 +37,8 @@ std::string model_in_words(const Summary& summary, const Gathered& all) {
   if (const std::string width = values_of(all, "model.dim"); !width.empty())
     parts.push_back("width " + width);
   part(values_of(all, "model.n_heads"), "heads");
+  if (const std::string base = values_of(all, "model.base"); !base.empty() && base != "null")
+    parts.push_back("base " + base);
   if (summary.parameters > 0) part(count_text(double(summary.parameters)), "parameters");
   return fmt::format("{}", fmt::join(parts, ", "));
 }
