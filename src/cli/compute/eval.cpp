@@ -4,6 +4,7 @@
 #include <cctype>
 #include <cmath>
 
+#include "base/config.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/json.h"
