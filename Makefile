@@ -28,16 +28,17 @@ install:
 	@DESTDIR="$(DESTDIR)" $(CMAKE) --install build --prefix "$(abspath $(PREFIX))"
 	@[ -z "$$SUDO_UID" ] || chown "$$SUDO_UID:$$SUDO_GID" build/install_manifest.txt
 
-# Which lines the tests run, of C++ and of Python, and how few of them are too few.
+# Which lines the tests run, of C++ and of Python, and how few of them are too few. The folder lies beside
+# .venv as build/ does, since programs find their Python by that.
 coverage:
 	@./setup test
-	@$(CONFIGURE) -B build/coverage -DDAROPE_COVERAGE=ON -DDAROPE_CUDA=OFF .
-	@$(CMAKE) --build build/coverage
-	@.venv/bin/ctest --test-dir build/coverage -j $$(nproc) --output-on-failure
+	@$(CONFIGURE) -B build-coverage -DDAROPE_COVERAGE=ON -DDAROPE_CUDA=OFF .
+	@$(CMAKE) --build build-coverage
+	@.venv/bin/ctest --test-dir build-coverage -j $$(nproc) --output-on-failure
 	@.venv/bin/gcovr --root . --filter src/ --sort uncovered-percent --fail-under-line 85 \
-	  --gcov-ignore-parse-errors=suspicious_hits.warn_once_per_file build/coverage
-	@.venv/bin/coverage combine -q --data-file=build/coverage/python.coverage build/coverage
-	@.venv/bin/coverage report --data-file=build/coverage/python.coverage --fail-under=85
+	  --gcov-ignore-parse-errors=suspicious_hits.warn_once_per_file build-coverage
+	@.venv/bin/coverage combine -q --data-file=build-coverage/python.coverage build-coverage
+	@.venv/bin/coverage report --data-file=build-coverage/python.coverage --fail-under=85
 
 build/build.ninja: setup requirements/build.txt
 	@$(CONFIGURE) -B build .
@@ -50,5 +51,5 @@ link:
 	  >$$(.venv/bin/python -c "import sysconfig; print(sysconfig.get_path('purelib'))")/darope.pth
 
 clean:
-	rm -rf build
+	rm -rf build build-coverage
 	rm -f .venv/lib/python3*/site-packages/darope.pth
