@@ -15,11 +15,12 @@ from commands import SMALL, TASK, done, run, task_but, text_file
 from programs import DAROPE
 
 
-def live(words, columns, cwd):
-    """What a comparison shows on a terminal of so many columns while it is at work."""
+def on_terminal(stream, columns, words, cwd):
+    """What the program shows on a terminal of so many columns, which is its "stdout" or its "stderr"."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    job = subprocess.Popen([DAROPE, "compare", *words], stderr=theirs, stdout=subprocess.DEVNULL, cwd=cwd)
+    streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, stream: theirs}
+    job = subprocess.Popen([DAROPE, *words], cwd=cwd, **streams)
     os.close(theirs)
     shown = b""
     try:
@@ -33,7 +34,8 @@ def live(words, columns, cwd):
 
 def test_the_progress_line_has_the_newest_loss(tmp_path):
     words = task_but("steps=2000")
-    shown = live([*words, "logging.freq=1", "jobs=1", "--out", "mine"], 200, tmp_path)
+    words = ["compare", *words, "logging.freq=1", "jobs=1", "--out", "mine"]
+    shown = on_terminal("stderr", 200, words, tmp_path)
     told = re.findall(r"parity-nope-s0 loss (\d+\.\d{3})", shown)
     metrics = (tmp_path / "mine/runs/parity-nope-s0/metrics.jsonl").read_text().splitlines()
     assert told and set(told) <= {f"{json.loads(line)['loss/out']:.3f}" for line in metrics}
@@ -44,25 +46,15 @@ def test_sentences_are_folded_on_a_terminal_alone(tmp_path):
     plain = done("report", "mine", cwd=tmp_path)
     assert max(map(len, plain.splitlines())) > 80
 
-    def shown(columns, *words):
-        ours, theirs = pty.openpty()
-        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-        subprocess.run([DAROPE, *words], stdout=theirs, stderr=subprocess.DEVNULL, cwd=tmp_path, check=True)
-        os.close(theirs)
-        sent = b""
-        try:
-            while some := os.read(ours, 65536):
-                sent += some
-        except OSError:  # nobody writes there any more
-            pass
-        return sent.decode().replace("\r\n", "\n")
+    def shown(*words):
+        return on_terminal("stdout", 60, words, tmp_path).replace("\r\n", "\n")
 
-    narrow = shown(60, "report", "mine")
+    narrow = shown("report", "mine")
     assert max(map(len, narrow.splitlines())) <= 60
     assert narrow.split() == plain.split()
     text_file(tmp_path)
     small = ["--encodings", "nope", "--seeds", "1", *SMALL]
-    told, head, *plan = shown(60, "compare", "--data", "own.txt", *small, "--dry-run").split("\n\n")
+    told, head, *plan = shown("compare", "--data", "own.txt", *small, "--dry-run").split("\n\n")
     assert told.startswith("own.txt: ") and max(map(len, told.splitlines())) <= 60 < len(told)
     assert head.startswith("encoding") and max(map(len, plan[0].splitlines())) <= 60
 
@@ -70,7 +62,7 @@ def test_sentences_are_folded_on_a_terminal_alone(tmp_path):
 @pytest.mark.parametrize("columns", [20, 40, 200])
 def test_the_progress_line_fits(tmp_path, columns):
     """No line is longer than the terminal, so that none wraps."""
-    shown = live([*TASK, "--out", "mine"], columns, tmp_path)
+    shown = on_terminal("stderr", columns, ["compare", *TASK, "--out", "mine"], tmp_path)
     lines = [each for each in shown.split("\r\033[K") if each.startswith("comparing")]
     assert lines and all(len(each.split("\r\n")[0]) < columns for each in lines)
     assert columns < 40 or any("steps" in each for each in lines)
